@@ -336,6 +336,14 @@ browsing('where there is little room', () => {
       // Those of other webhooks are not far away.
       expect(await rows.count()).toBe(3);
       expect(await page.evaluate(hidden)).toEqual([]);
+      // Where there is room, a time has one line.
+      const broken = `[...document.querySelectorAll('.sheet time')].filter((each) => each.offsetHeight > 30).length`;
+      if (width >= 1280) expect(await page.evaluate(broken)).toBe(0);
+      // Of two that receive at one address, each is told by its id.
+      await page
+        .getByRole('article', { name: /hooks wh_/ })
+        .getByRole('button', { name: /^Copy wh_/ })
+        .waitFor();
       await page.getByRole('button', { name: /^Show the last/ }).click();
       await shows(async () => (await rows.count()) > 3, true);
       expect(here.complaints).toEqual([]);
@@ -370,6 +378,46 @@ browsing('where there is little room', () => {
       .first()
       .click();
     await page.getByText('1 job will be retried now.').waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('ids are short and whole, what is retried has not failed for good, and migrations name fields, not columns', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const key = '0190f5a0-7c1e-7a64-b3f5-000000000017';
+    const job = { attempt: 3, at: '2025-01-02T03:04:05.678Z', error: 'the mail server is away' };
+    await page.route('**/_duet/jobs', (route) =>
+      route.fulfill({
+        json: {
+          waiting: 1,
+          failed: 1,
+          more: false,
+          jobs: [
+            { ...job, id: '1', of: `Order.afterCreate ${key}`, state: 'waiting' },
+            { ...job, id: '2', of: `webhook:wh_5f0c9a1e77b2d340 Order ${key}`, state: 'failed' },
+          ],
+        },
+      }),
+    );
+    await here.go('#/operate/jobs');
+    const retried = page.getByRole('row', { name: /^Order.afterCreate 0190…000017 retrying/ });
+    const record = retried.getByRole('link', { name: '0190…000017' });
+    expect(await record.getAttribute('title')).toBe(key);
+    expect(await record.getAttribute('href')).toBe(`#/data/Order/record/${key}`);
+    await page.getByRole('row', { name: /^webhook wh_5…b2d340 Order 0190…000017 failed for good/ }).waitFor();
+    await page.route('**/_duet/migrations', (route) =>
+      route.fulfill({
+        json: [
+          { at: job.at, fingerprint: 'f'.repeat(26), steps: ['create unique index on Person (_f_email)'] },
+        ],
+      }),
+    );
+    await here.go('#/operate/migrations');
+    await page.getByText('create unique index on Person (email without letter case)').waitFor();
+    await page
+      .getByRole('button', { name: 'Copy ffff…ffffff' })
+      .and(page.getByTitle('f'.repeat(26)))
+      .waitFor();
     expect(here.complaints).toEqual([]);
   });
 

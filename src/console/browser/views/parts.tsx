@@ -164,15 +164,16 @@ export function Copy({
   text,
   label = 'Copy',
   what,
+  title = what && `Copy ${what}`,
   look = 'plain small',
 }: {
   text: () => string;
   label?: string;
   what?: string;
+  title?: string | undefined;
   look?: string;
 }) {
   const told = useSignal('');
-  const title = what && `Copy ${what}`;
   const copy = async () => {
     told.value = (await toClipboard(text())) ? 'Copied' : 'Not copied';
     setTimeout(() => {
@@ -180,7 +181,7 @@ export function Copy({
     }, 1500);
   };
   return (
-    <button type="button" class={look} title={title} aria-label={title} onClick={copy}>
+    <button type="button" class={look} title={title} aria-label={what && `Copy ${what}`} onClick={copy}>
       <Icon name="copy" />
       <span aria-live="polite">{told.value || label}</span>
     </button>

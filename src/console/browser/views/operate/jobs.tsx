@@ -1,11 +1,12 @@
 /** Jobs: what after-hooks and schedules are still to do, and what has failed. */
 
-import { dataLink, to } from '../../links.ts';
+import { to } from '../../links.ts';
 import { ask, useTold, wireTo } from '../../operate.ts';
 import { tell } from '../../told.ts';
 import { Confirm } from '../confirm.tsx';
 import { counted, Empty, numbered } from '../parts.tsx';
-import { Choice, Page, Sheet, Time } from './page.tsx';
+import { shortKey } from '../value.tsx';
+import { Choice, Page, RecordId, Sheet, Time } from './page.tsx';
 
 interface Job {
   readonly id: string;
@@ -39,7 +40,7 @@ export function Jobs({ query }: { query: URLSearchParams }) {
   return (
     <Page
       title="Jobs"
-      about="What the service does after a commit or on a schedule. A job that fails is retried for about three days, and is then kept as failed."
+      about="What the service does after a commit or on a schedule. A job that fails is retried for about three days; then it has failed for good, and waits for somebody to retry or drop it."
       wire={wire}
       told={told}
       tools={
@@ -145,14 +146,16 @@ function Named({ of }: { of: string }) {
   const [, webhook, type, hook = '', key] = /^(?:webhook:(\w+) )?(\w+)(\.\w+)? (.+)$/.exec(of) ?? [];
   if (type === undefined || key === undefined) return <span title={of}>{of}</span>;
   return (
-    <span title={of}>
+    <span>
       {webhook !== undefined && (
         <>
-          <a href={to(['operate', 'webhooks'])}>webhook</a>{' '}
+          <a href={to(['operate', 'webhooks'])} title={webhook}>
+            webhook {shortKey(webhook)}
+          </a>{' '}
         </>
       )}
       {type}
-      {hook} <a href={dataLink(type, 'record', key)}>{key}</a>
+      {hook} <RecordId type={type} of={key} />
     </span>
   );
 }
@@ -160,7 +163,6 @@ function Named({ of }: { of: string }) {
 /** One that has failed and is tried again is not just waiting. */
 function State({ state, error }: Job) {
   const isRetried = state === 'waiting' && error !== undefined;
-  return (
-    <span class={isRetried || state === 'failed' ? 'tag bad' : 'tag'}>{isRetried ? 'retrying' : state}</span>
-  );
+  if (state === 'failed') return <span class="tag bad">failed for good</span>;
+  return <span class={isRetried ? 'tag warn' : 'tag'}>{isRetried ? 'retrying' : state}</span>;
 }

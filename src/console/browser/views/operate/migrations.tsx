@@ -2,7 +2,7 @@
 
 import { useTold, wireTo } from '../../operate.ts';
 import { Empty } from '../parts.tsx';
-import { Page, Time } from './page.tsx';
+import { Id, Page, Time } from './page.tsx';
 
 interface Migration {
   readonly at: string;
@@ -31,14 +31,14 @@ export function Migrations() {
                   <Time at={at} /> UTC {index === 0 && <span class="tag">newest</span>}
                 </h2>
                 <p class="quiet">
-                  Fingerprint <code title={fingerprint}>{fingerprint.slice(0, 16)}</code>
+                  Fingerprint <Id of={fingerprint} />
                 </p>
                 {steps.length === 0 ? (
                   <p class="quiet">No change to the database.</p>
                 ) : (
                   <ul>
                     {steps.map((step) => (
-                      <li key={step}>{step}</li>
+                      <li key={step}>{inWords(step)}</li>
                     ))}
                   </ul>
                 )}
@@ -49,4 +49,9 @@ export function Migrations() {
       }
     </Page>
   );
+}
+
+/** `_f_email` is where the service keeps an email without its letter case. */
+function inWords(step: string): string {
+  return step.replace(/\b_f_(\w+)/g, '$1 without letter case');
 }

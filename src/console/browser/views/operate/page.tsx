@@ -2,13 +2,14 @@
 
 import { type ComponentChildren, Fragment } from 'preact';
 import type { Wire } from '../../doors/wire.ts';
-import { to } from '../../links.ts';
+import { dataLink, to } from '../../links.ts';
 import type { Told } from '../../operate.ts';
+import { schema } from '../../schema/load.ts';
 import { useDock } from '../dock.tsx';
 import { Refresh } from '../following.tsx';
 import { Heading } from '../heading.tsx';
-import { FaultNotice } from '../parts.tsx';
-import { moment } from '../value.tsx';
+import { Copy, FaultNotice } from '../parts.tsx';
+import { moment, shortKey } from '../value.tsx';
 
 interface PageProps<T> {
   title: string;
@@ -136,8 +137,24 @@ export function Sheet<T>({
 export function Time({ at }: { at: string }) {
   return (
     <time dateTime={at} title={moment(at)}>
-      <span>{at.slice(0, 10)}</span> <span>{at.slice(11, 19)}</span>
+      {at.slice(0, 10)} {at.slice(11, 19)}
     </time>
+  );
+}
+
+/** Short, and whole for whoever points at it or copies it. */
+export function Id({ of }: { of: string }) {
+  const short = shortKey(of);
+  return <Copy text={() => of} label={short} what={short} title={of} />;
+}
+
+/** Short and whole as well; one that was deleted is found at its address, too. */
+export function RecordId({ type, of }: { type: string; of: string }) {
+  if (!schema.value?.byName.has(type)) return <span title={of}>{shortKey(of)}</span>;
+  return (
+    <a href={dataLink(type, 'record', of)} title={of}>
+      {shortKey(of)}
+    </a>
   );
 }
 

@@ -3,9 +3,8 @@
 import { signal } from '@preact/signals';
 import { ownRequests } from '../../doors/send.ts';
 import { useTold, wireTo } from '../../operate.ts';
-import { Copy, Empty, milliseconds } from '../parts.tsx';
-import { shortKey } from '../value.tsx';
-import { Choice, Page, Sheet, Time } from './page.tsx';
+import { Empty, milliseconds } from '../parts.tsx';
+import { Choice, Id, Page, Sheet, Time } from './page.tsx';
 
 interface Request {
   readonly at: string;
@@ -105,9 +104,7 @@ export function Requests({ query }: { query: URLSearchParams }) {
                   },
                   {
                     head: 'request id',
-                    of: ({ requestId }) => (
-                      <Copy text={() => requestId} label={shortKey(requestId)} what={shortKey(requestId)} />
-                    ),
+                    of: ({ requestId }) => <Id of={requestId} />,
                   },
                 ]}
               />

@@ -2,7 +2,7 @@
 
 import { useTold, wireTo } from '../../operate.ts';
 import { Copy, counted, Empty, milliseconds } from '../parts.tsx';
-import { Page, Time } from './page.tsx';
+import { Id, Page, Time } from './page.tsx';
 
 interface Statement {
   readonly fingerprint: string;
@@ -51,8 +51,8 @@ export function Statements() {
                     </span>
                     <span class="quiet">
                       last <Time at={at} /> UTC
-                      {requestId && `, request ${requestId}`}
                     </span>
+                    {requestId && <Id of={requestId} />}
                     <Copy text={() => sql} label="Copy the SQL" />
                   </header>
                   {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard */}

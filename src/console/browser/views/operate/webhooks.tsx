@@ -2,14 +2,13 @@
 
 import { useSignal } from '@preact/signals';
 import type { Fault } from '../../doors/wire.ts';
-import { dataLink } from '../../links.ts';
 import { ask, me, useTold, wireTo } from '../../operate.ts';
 import { schema } from '../../schema/load.ts';
 import { Confirm } from '../confirm.tsx';
 import { counted, Empty } from '../parts.tsx';
 import { Line, NewSecret } from './new-secret.tsx';
 import { Once } from './once.tsx';
-import { namesIn, Page, Sheet, Tags, Time } from './page.tsx';
+import { Id, namesIn, Page, RecordId, Sheet, Tags, Time } from './page.tsx';
 
 /** As the service tells it: of its own types, the console knows none. */
 interface Delivery {
@@ -18,7 +17,7 @@ interface Delivery {
   readonly type: string;
   readonly record?: string;
   readonly attempt: number;
-  readonly result: 'delivered' | 'again' | 'failed';
+  readonly result: keyof typeof RESULTS;
   readonly status: number | null;
   readonly error: string | null;
 }
@@ -34,6 +33,13 @@ interface Webhook {
   readonly waitsSince: string | null;
   readonly deliveries: readonly Delivery[];
 }
+
+/** How each looks, and what it is called. */
+const RESULTS = {
+  delivered: ['good', 'delivered'],
+  again: ['warn', 'will be retried'],
+  failed: ['bad', 'failed for good'],
+} as const;
 
 /** Of the deliveries of each, so that all webhooks are in sight; the others are shown when they are asked for. */
 const SHOWN = 3;
@@ -104,7 +110,7 @@ function Shown({ webhook, again }: { webhook: Webhook; again: () => void }) {
     again();
   };
   return (
-    <article aria-label={url}>
+    <article aria-label={`${url} ${id}`}>
       <header class="tools">
         <h2>{url}</h2>
         <span class="tools">
@@ -130,6 +136,7 @@ function Shown({ webhook, again }: { webhook: Webhook; again: () => void }) {
       </header>
       <p class="items">
         <Tags of={on} none="nothing" />
+        <Id of={id} />
         {disabled === null ? (
           <span class={isFailing ? 'fault' : 'yes'}>
             {isFailing ? 'active, but its last delivery failed' : 'active'}
@@ -167,11 +174,7 @@ function Shown({ webhook, again }: { webhook: Webhook; again: () => void }) {
             { head: 'attempt', kind: 'int', of: ({ attempt }) => attempt },
             {
               head: 'result',
-              of: ({ result }) => (
-                <span class={result === 'delivered' ? 'tag good' : 'tag bad'}>
-                  {result === 'again' ? 'will be retried' : result}
-                </span>
-              ),
+              of: ({ result }) => <span class={`tag ${RESULTS[result][0]}`}>{RESULTS[result][1]}</span>,
             },
             {
               head: 'answer',
@@ -211,12 +214,10 @@ function Shown({ webhook, again }: { webhook: Webhook; again: () => void }) {
   );
 }
 
-/** `Order.created` is about an Order; one that was deleted is found at its address, too. */
+/** `Order.created` is about an Order. */
 function About({ type, record }: Delivery) {
   const [resource = ''] = type.split('.');
-  if (record === undefined) return <span class="quiet">–</span>;
-  if (!schema.value?.byName.has(resource)) return <>{record}</>;
-  return <a href={dataLink(resource, 'record', record)}>{record}</a>;
+  return record === undefined ? <span class="quiet">–</span> : <RecordId type={resource} of={record} />;
 }
 
 function NewWebhook({ onDone }: { onDone: () => void }) {
