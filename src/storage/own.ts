@@ -95,8 +95,7 @@ const job = {
   /** The hook and the record: of these, one runs after the other, by the versions of the record. */
   lane: text,
   version: long,
-  /** What the function is given, as JSON, and the functions that have led to it. */
-  given: text,
+  /** The functions that have led to it, as JSON. */
   path: text,
   /** How often it was begun. */
   attempt: integer,
@@ -106,8 +105,13 @@ const job = {
   /** Why the last attempt failed. */
   error: nullable,
   at: text,
+  /** What the function is given, as JSON. The last, because SQLite reads through all of a long text to what stands behind it. */
+  given: text,
 };
 export const jobs = table('_duet_jobs', job, 'id');
+
+/** Jobs without what their functions are given, which may be long. */
+export const lightJobs: Table = { ...jobs, columns: jobs.columns.filter(({ name }) => name !== 'given') };
 
 /** When each schedule runs next. */
 export const schedules = table('_duet_schedules', { name: text, cron: text, next: long }, 'name');

@@ -226,6 +226,26 @@ describe.each([...databases])('on %s', (database) => {
     expect(new Set(hooks()).size).toBe(150);
   });
 
+  test('of long records few are held at a time, which keeps no other hook waiting', async () => {
+    const { url, query } = await shared(database);
+    const app = await node(database, url);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    act = () => promise;
+    const long = 'x'.repeat(1_000_000);
+    for (let at = 0; at < 8; at++)
+      expect((await app.rest('POST', '/items?fields=id', { name: `${at}${long}` })).status).toBe(201);
+    expect((await app.rest('POST', '/tickets', {})).status).toBe(201);
+    await until('the job of another hook', () => calls.some(({ hook }) => hook === 'ticket'));
+    // A fifth of 16 MB is for this hook, and the job with which it has more.
+    const begun = () => calls.filter(({ hook }) => hook === 'create').length;
+    await until('as many as are held', () => begun() >= 4);
+    expect(await query('SELECT 1 FROM "_duet_jobs" WHERE "holder" IS NOT NULL')).toHaveLength(4);
+    expect(begun()).toBe(4);
+    resolve();
+    await until('the end', async () => (await query('SELECT 1 FROM "_duet_jobs"')).length === 0);
+    expect(new Set(calls.map(({ record }) => String(record.name).slice(0, 9))).size).toBe(10);
+  });
+
   test('a node that is gone is replaced', async () => {
     const { url, query } = await shared(database);
     const app = await node(database, url);

@@ -41,8 +41,10 @@ test.each([...databases])(
       run({ do: 'update', resource: schedules, set: { next: 60_000 }, where, counts: false }),
     );
     expect(await write(() => dueSlots(slots))).toBe(1);
-    const [job] = await write(() => turn('one', [], new Map([['nightly', 9]]), 9));
-    if (job) await write(() => turn('one', [{ job }], new Map(), 0));
+    const [job] = await write(() =>
+      turn('one', [], { each: new Map([['nightly', 9]]), jobs: 9, given: 9_999 }),
+    );
+    if (job) await write(() => turn('one', [{ job }], { each: new Map(), jobs: 0, given: 0 }));
     expect(job?.given.value).toEqual({ slot: '1970-01-01T00:01:00.000Z' });
     expect(await write(() => late(known))).toBe(0);
     await app.close();

@@ -1,7 +1,7 @@
 /** What an operator can know of jobs and do about them. */
 
 import { all, among, equal, type Filter } from '../../query/filter.ts';
-import { jobs } from '../../storage/own.ts';
+import { jobs, lightJobs } from '../../storage/own.ts';
 import { type Aggregate, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import { databaseTime, NEVER, NOW } from './queue.ts';
@@ -29,7 +29,7 @@ export function* listJobs(failedOnly: boolean, most: number): Program<JobEntry[]
   const now = yield* databaseTime();
   const order = [at, id].map((column) => ({ column, descending: false }));
   const rows = yield* run(
-    select(jobs, jobs.columns, failedOnly ? hasFailed : undefined, { order, limit: most }),
+    select(jobs, lightJobs.columns, failedOnly ? hasFailed : undefined, { order, limit: most }),
   );
   return rows.map((row) => {
     const moment = Number(row['due']);
@@ -78,7 +78,7 @@ export type Chosen = readonly string[] | 'failed';
 export function* retryJobs(chosen: Chosen): Program<number> {
   const where = all([filterOf(chosen), { is: 'null', column: holder }]);
   const set = { due: NOW, attempt: 0 };
-  return (yield* run({ do: 'update', resource: jobs, set, where, counts: false })).length;
+  return (yield* run({ do: 'update', resource: lightJobs, set, where, counts: false })).length;
 }
 
 /** Forgets them; whoever runs one is told within seconds that it is nobody's any more. */

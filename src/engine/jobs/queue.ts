@@ -2,7 +2,7 @@
 
 import { jsonOf, PassedJson } from '../../base/passed.ts';
 import { all, among, equal, type Filter } from '../../query/filter.ts';
-import { jobs, schedules } from '../../storage/own.ts';
+import { jobs, lightJobs, schedules } from '../../storage/own.ts';
 import { type Row, type Statement, select } from '../../storage/statements.ts';
 import { insertAll, type Program, run } from '../../storage/storage.ts';
 
@@ -36,7 +36,7 @@ export interface NewJob extends Omit<Job, 'id' | 'attempt' | 'given'> {
   readonly version: number;
 }
 
-export function* enqueue(given: readonly NewJob[]): Program<void> {
+export function* enqueue(added: readonly NewJob[]): Program<void> {
   const at = new Date().toISOString();
   const rowOf = (job: NewJob) => ({
     ...job,
@@ -49,7 +49,7 @@ export function* enqueue(given: readonly NewJob[]): Program<void> {
     error: null,
     at,
   });
-  yield* insertAll(jobs, given, rowOf);
+  yield* insertAll(jobs, added, rowOf);
 }
 
 export function* databaseTime(): Program<number> {
@@ -70,14 +70,21 @@ export interface Ended {
   readonly outcome?: unknown;
 }
 
-/** How many jobs of each hook can be taken. */
-export type Rooms = ReadonlyMap<string, number>;
+/** What can be taken. */
+export interface Room {
+  /** How many jobs of each hook. */
+  readonly each: ReadonlyMap<string, number>;
+  /** How many in all. */
+  readonly jobs: number;
+  /** How many characters they are given, and those of the one with which there are more. */
+  readonly given: number;
+}
 
 /** Ends jobs of this holder, and takes others that are due: as many as there is room for, and only such as it has functions for. */
-export function* turn(by: string, ended: readonly Ended[], rooms: Rooms, room: number): Program<Job[]> {
+export function* turn(by: string, ended: readonly Ended[], room: Room): Program<Job[]> {
   const now = yield* databaseTime();
   if (ended.length > 0) yield* end(by, ended, now);
-  return room > 0 && rooms.size > 0 ? yield* take(by, rooms, room, now) : [];
+  return room.jobs > 0 && room.each.size > 0 ? yield* take(by, room, now) : [];
 }
 
 /** When the first is due of those that are until a moment. */
@@ -139,30 +146,41 @@ function* heads(lanes: readonly string[]): Program<Row[]> {
   );
 }
 
-function* take(by: string, rooms: Rooms, room: number, now: number): Program<Job[]> {
-  const found = (yield* dueFor(rooms, now)).slice(0, room);
+function* take(by: string, room: Room, now: number): Program<Job[]> {
+  const found = (yield* dueFor(room.each, now)).slice(0, room.jobs);
   if (found.length === 0) return [];
   // Whatever comes before a job in its lane was committed before it, so a look that comes later than that at the job sees it.
   const first = yield* heads(found.map((row) => String(row['lane'])));
-  const free = first.filter((row) => Number(row['due']) <= now).slice(0, room);
+  const free = first.filter((row) => Number(row['due']) <= now).slice(0, room.jobs);
+  const givenTo = yield* givenWithin(keysOf(free), room.given);
   const taken =
-    free.length > 0
+    givenTo.size > 0
       ? yield* run({
           do: 'update',
-          resource: jobs,
+          resource: lightJobs,
           set: { due: now + LEASE_MS, holder: by },
           add: { attempt: 1 },
           // Whoever was faster has moved it on by now.
-          where: all([among(id, keysOf(free)), until(now)]),
+          where: all([among(id, [...givenTo.keys()]), until(now)]),
           counts: false,
         })
       : [];
   if (found.length > taken.length) yield* postpone(found, first, now);
-  return taken.map(jobOf);
+  return taken.map((row) => jobOf(row, String(givenTo.get(row['id']))));
+}
+
+/** What the first of these jobs are given, which nothing changes any more, until that is more than so much. */
+function* givenWithin(ids: readonly unknown[], bytes: number): Program<Map<unknown, unknown>> {
+  if (ids.length === 0) return new Map();
+  const order = [due, id].map((column) => ({ column, descending: false }));
+  const rows = yield* run(
+    select(jobs, [id, jobs.column.given], among(id, ids), { order, bytes, cuts: true }),
+  );
+  return new Map(rows.map((row) => [row['id'], row['given']]));
 }
 
 /** Those that are due, the longest first; no more of a hook than it has room for, so that none is behind all those of another. */
-function* dueFor(rooms: Rooms, now: number): Program<Row[]> {
+function* dueFor(rooms: Room['each'], now: number): Program<Row[]> {
   const order = [due, id].map((column) => ({ column, descending: false }));
   const per = { column: hook, values: [...rooms.keys()] };
   const limit = Math.max(...rooms.values());
@@ -201,7 +219,7 @@ export function* renew(by: string, ids: readonly string[]): Program<ReadonlySet<
   const now = yield* databaseTime();
   const rows = yield* run({
     do: 'update',
-    resource: jobs,
+    resource: lightJobs,
     set: { due: now + LEASE_MS },
     where: all([among(id, ids), equal(holder, by)]),
     counts: false,
@@ -213,12 +231,12 @@ function keysOf(rows: readonly Row[]): unknown[] {
   return rows.map((row) => row['id']);
 }
 
-function jobOf(row: Row): Job {
+function jobOf(row: Row, text: string): Job {
   return {
     id: String(row['id']),
     hook: String(row['hook']),
     lane: String(row['lane']),
-    given: new PassedJson(String(row['given'])),
+    given: new PassedJson(text),
     path: JSON.parse(String(row['path'])),
     attempt: Number(row['attempt']),
   };

@@ -5,10 +5,12 @@ import type { Observe } from '../../base/observe.ts';
 import type { Program, Storage } from '../../storage/storage.ts';
 import { counted } from './counted.ts';
 import { countJobs } from './operator.ts';
-import { databaseTime, type Ended, firstDue, type Job, LEASE_MS, type Rooms, renew, turn } from './queue.ts';
+import { databaseTime, type Ended, firstDue, type Job, LEASE_MS, type Room, renew, turn } from './queue.ts';
 
 /** How many jobs one process runs at a time. */
 const MOST_RUNNING = 100;
+/** How many characters what they are given has at a time: records can be long, and a function may keep what it is given for minutes. */
+const MOST_GIVEN = 16 * 1024 * 1024;
 const RENEW_MS = LEASE_MS / 4;
 /**
  * How often it is looked for jobs of others, who run their own at once unless they have as many as they can: often while
@@ -24,6 +26,8 @@ const FAILED_MS = 1_000;
 const PATIENCE_MS = 30_000;
 /** How long jobs have to come to an end when the service stops. */
 const STOP_MS = 5_000;
+
+const NO_ROOM: Room = { each: new Map(), jobs: 0, given: 0 };
 
 /** What a job's function is given beside what was written. */
 export interface JobContext {
@@ -128,7 +132,7 @@ export class JobRunner<H extends Hook> {
     }
     clearInterval(this.#renewing);
     // Whoever cannot be told waits for the lease to end.
-    if (this.#ended.length > 0) await this.#turn(this.#ended, 0).catch(() => {});
+    if (this.#ended.length > 0) await this.#turn(this.#ended, NO_ROOM).catch(() => {});
   }
 
   async #work(): Promise<void> {
@@ -149,14 +153,14 @@ export class JobRunner<H extends Hook> {
   async #once(ended: readonly Ended[]): Promise<void> {
     const isCalled = this.#isWoken || ended.length > 0;
     this.#isWoken = false;
-    const room = MOST_RUNNING - this.#running.size;
-    const hooks = [...this.#rooms().keys()];
-    if (ended.length === 0 && (room === 0 || hooks.length === 0)) return;
+    const room = this.#room();
+    const hooks = [...room.each.keys()];
+    if (ended.length === 0 && (room.jobs === 0 || hooks.length === 0)) return;
     if (!isCalled && !(await this.#isAnyDue(hooks))) return;
     const taken = await this.#turn(ended, room);
     for (const job of taken) this.#begin(job);
     // There may be more where these came from.
-    if (taken.length === room && room > 0) this.#isWoken = true;
+    if (taken.length === room.jobs && room.jobs > 0) this.#isWoken = true;
   }
 
   async #isAnyDue(hooks: readonly string[]): Promise<boolean> {
@@ -172,29 +176,35 @@ export class JobRunner<H extends Hook> {
     return first !== undefined && first <= now;
   }
 
-  #turn(ended: readonly Ended[], room: number): Promise<Job[]> {
+  #turn(ended: readonly Ended[], room: Room): Promise<Job[]> {
     const { storage, note } = this.#options;
-    const [by, rooms] = [this.#holder, this.#rooms()];
+    const by = this.#holder;
     const program = function* (): Program<Job[]> {
       if (note && ended.length > 0) yield* note(ended);
-      return yield* turn(by, ended, rooms, room);
+      return yield* turn(by, ended, room);
     };
     return storage.write(program, 'many', patience());
   }
 
-  /** Of the hooks that have any. */
-  #rooms(): Rooms {
+  #room(): Room {
     const { hooks, each } = this.#options;
     // However many others never come to an end, there is room for one that does.
     const share = Math.max(1, Math.floor(MOST_RUNNING / hooks.size));
     const most = each === undefined ? MOST_RUNNING : Math.min(each, share);
-    const rooms = new Map([...hooks.keys()].map((name) => [name, most]));
+    const mostGiven = Math.ceil(MOST_GIVEN / hooks.size);
+    const left = new Map([...hooks.keys()].map((name) => [name, { jobs: most, given: mostGiven }]));
     for (const { job } of this.#running.values()) {
-      const room = (rooms.get(job.hook) ?? 0) - 1;
-      if (room > 0) rooms.set(job.hook, room);
-      else rooms.delete(job.hook);
+      const of = left.get(job.hook);
+      if (!of) continue;
+      of.jobs--;
+      of.given -= job.given.text.length;
     }
-    return rooms;
+    const open = [...left].filter(([, of]) => of.jobs > 0 && of.given > 0);
+    return {
+      each: new Map(open.map(([name, of]) => [name, of.jobs])),
+      jobs: MOST_RUNNING - this.#running.size,
+      given: Math.max(0, ...open.map(([, of]) => of.given)),
+    };
   }
 
   #begin(job: Job): void {
