@@ -63,6 +63,8 @@ export class Budget {
   links = 0;
   /** Records that the request nests in others: no answer need have them, and two characters are one. */
   nested = 0;
+  /** Objects in what actions of the request are given: two characters are one, with all that is told of its fields. */
+  arguments = 0;
   /** Bytes of values that the request gives to more records than it was sent for: no answer need have them. */
   given = 0;
   /** And what they take in memory once they are read from all of them, where that is much. */
@@ -96,6 +98,7 @@ export class Budget {
     this.objects = other.objects;
     this.links = other.links;
     this.nested = other.nested;
+    this.arguments = other.arguments;
     this.given = other.given;
     this.givenWeight = other.givenWeight;
     this.weight = other.weight;
@@ -127,6 +130,16 @@ export class Budget {
       throw new DuetError(
         'TOO_MANY_OBJECTS',
         `More than ${this.limits.objects} records are nested in others. Create them in several requests.`,
+      );
+  }
+
+  /** Objects that an action is given, before they are looked at. */
+  pass(objects: number): void {
+    this.arguments += objects;
+    if (this.arguments > this.limits.objects)
+      throw new DuetError(
+        'TOO_MANY_OBJECTS',
+        `What actions are given has more than ${this.limits.objects} objects. Send them in several requests.`,
       );
   }
 

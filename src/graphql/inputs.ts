@@ -41,10 +41,9 @@ const ofFunction: Readonly<Record<AggregateFunction, string>> = {
   max: 'Values',
 };
 
-/** What lists of an input type have, where what carries them out bounds how many: records to write, or conditions and orders. */
-export type Listed = 'records' | 'conditions';
+/** What lists of an input type have: records to write, conditions and orders, or objects that an action is given. */
+export type Listed = 'records' | 'conditions' | 'arguments';
 
-/** Undefined for the inputs of actions, which may have as many as a body does. */
 export function listedIn({ extensions }: GraphQLInputObjectType): Listed | undefined {
   return extensions['listed'] as Listed | undefined;
 }

@@ -140,7 +140,7 @@ const SHORTEST_LISTED = 3;
 /**
  * What lists of objects in variables have more of than any operation may: graphql-js makes a thousand bytes of the three that
  * an empty one is sent as, for whoever would then refuse them. A write creates at most `objects` records, and as many again that
- * are nested in them. `sent`: bytes of the whole request.
+ * are nested in them; actions are given as many. `sent`: bytes of the whole request.
  */
 export function beyondLists(
   schema: GraphQLSchema,
@@ -150,8 +150,8 @@ export function beyondLists(
   sent: number,
 ): GraphQLError | undefined {
   const most = Math.max(2 * objects, MOST_LISTED);
-  if (sent <= most * SHORTEST_LISTED) return undefined;
-  const counts: Record<Listed, number> = { records: 0, conditions: 0 };
+  if (sent <= objects * SHORTEST_LISTED) return undefined;
+  const counts: Record<Listed, number> = { records: 0, conditions: 0, arguments: 0 };
   for (const { variable, type } of operation.variableDefinitions ?? []) {
     const name = variable.name.value;
     const declared = typeFromAST(schema, type) as GraphQLInputType | undefined;
@@ -160,6 +160,10 @@ export function beyondLists(
   }
   if (counts.records > most) {
     const detail = `The variables have more than ${most} records. Send them in several requests.`;
+    return tooLarge('TOO_MANY_OBJECTS', detail, operation);
+  }
+  if (counts.arguments > objects) {
+    const detail = `The variables have more than ${objects} objects for actions. Send them in several requests.`;
     return tooLarge('TOO_MANY_OBJECTS', detail, operation);
   }
   if (counts.conditions <= most) return undefined;

@@ -35,7 +35,7 @@ import { type Scalar, scalars } from '../schema/scalars.ts';
 import { canBeHidden, defaultOf, isScalar } from '../schema/values.ts';
 import { relationAt } from './fields.ts';
 import { ID } from './id.ts';
-import { Inputs } from './inputs.ts';
+import { Inputs, type Listed } from './inputs.ts';
 import { nodeField, nodeInterface, nodesIn } from './node.ts';
 import { taken } from './passing.ts';
 import { denied, lacking } from './untold.ts';
@@ -174,7 +174,13 @@ export class TypesOf {
   #input({ name, description, fields }: Shape): GraphQLInputObjectType {
     const known = this.#takenTypes.get(name);
     if (known) return known;
-    const made = new GraphQLInputObjectType({ name, description, fields: () => this.taken(fields) });
+    const extensions = { listed: 'arguments' satisfies Listed };
+    const made = new GraphQLInputObjectType({
+      name,
+      description,
+      fields: () => this.taken(fields),
+      extensions,
+    });
     this.#takenTypes.set(name, made);
     return made;
   }

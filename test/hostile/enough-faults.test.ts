@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type OperationDefinitionNode, parse } from 'graphql';
 import { Input } from '../../src/admin/input.ts';
 import { DuetError, type Fault } from '../../src/base/errors.ts';
+import { Budget, UNLIMITED } from '../../src/engine/budget.ts';
 import { validArguments } from '../../src/engine/logic/actions.ts';
 import { incrementsOf } from '../../src/engine/write/increments.ts';
 import { declaredIn } from '../../src/graphql/variables.ts';
@@ -91,11 +92,15 @@ test('parameters: the same again and again', () => {
 test('objects in the arguments of an action', () => {
   const action = model.actions.find(({ name }: any) => name === 'order');
   const { seen, count } = watched({ quantity: 'x' }, ['quantity']);
-  expect(refusal(() => validArguments(action, { lines: Array(1000).fill(seen) }))).toBe(FULL);
+  expect(
+    refusal(() => validArguments(action, { lines: Array(1000).fill(seen) }, new Budget(UNLIMITED))),
+  ).toBe(FULL);
   expect(count.of).toBeLessThanOrEqual(101);
   count.of = 0;
   const more = { quantity: 1, more: Array(1000).fill(seen) };
-  expect(refusal(() => validArguments(action, { lines: [more, more, more] }))).toBe(FULL);
+  expect(refusal(() => validArguments(action, { lines: [more, more, more] }, new Budget(UNLIMITED)))).toBe(
+    FULL,
+  );
   expect(count.of).toBeLessThanOrEqual(101);
 });
 

@@ -12,14 +12,20 @@ import type { Node } from '../read/read.ts';
 import { AROUND_OBJECT, bytesOfJson, bytesOfName, bytesOfWritten, timesOf } from '../sizes.ts';
 
 /** Every argument, with its default or null where it was left out; all that is wrong is told at once. */
-export function validArguments({ name, arguments: slots }: ActionField, given: Input): Input {
+export function validArguments({ name, arguments: slots }: ActionField, given: Input, budget: Budget): Input {
   const faults: Fault[] = [];
-  const args = validFields(name, slots, given, faults);
+  const args = validFields(name, slots, given, faults, budget);
   if (faults.length > 0) throw validationFailed(faults);
   return args;
 }
 
-function validFields(of: string, slots: readonly Slot[], given: Input, faults: Fault[]): Input {
+function validFields(
+  of: string,
+  slots: readonly Slot[],
+  given: Input,
+  faults: Fault[],
+  budget: Budget,
+): Input {
   for (const name of Object.keys(given)) {
     if (isFull(faults)) break;
     if (slots.some((slot) => slot.name === name)) continue;
@@ -32,7 +38,7 @@ function validFields(of: string, slots: readonly Slot[], given: Input, faults: F
   for (const slot of slots) {
     const sent = Object.hasOwn(given, slot.name) ? given[slot.name] : undefined;
     const value = sent === undefined && slot.is === 'value' ? defaultOf(slot.column) : sent;
-    if (value !== undefined && value !== null) found[slot.name] = validValue(slot, value, faults);
+    if (value !== undefined && value !== null) found[slot.name] = validValue(slot, value, faults, budget);
     else {
       found[slot.name] = null;
       if (slot.required)
@@ -42,20 +48,21 @@ function validFields(of: string, slots: readonly Slot[], given: Input, faults: F
   return found;
 }
 
-function validValue(slot: Slot, value: unknown, faults: Fault[]): unknown {
+function validValue(slot: Slot, value: unknown, faults: Fault[], budget: Budget): unknown {
   if (slot.is === 'value') return checkValue(slot.column, spelt(slot.column, value), faults);
   if (slot.is === 'record') return value;
   const { name, list, shape } = slot;
   const one = (each: unknown, path: readonly (string | number)[]) => {
     const found: Fault[] = [];
     if (isObject(each)) {
-      const fields = validFields(shape.name, shape.fields, each, found);
+      const fields = validFields(shape.name, shape.fields, each, found, budget);
       faults.push(...found.map((fault) => nested(fault, ...path)));
       return fields;
     }
     faults.push({ pointer: pointer(...path), code: 'TYPE', detail: `${path.join('/')} must be an object` });
     return each;
   };
+  budget.pass(list && Array.isArray(value) ? value.length : 1);
   if (!list) return one(value, [name]);
   if (Array.isArray(value))
     return value.map((each, index) => (isFull(faults) ? each : one(each, [name, index])));

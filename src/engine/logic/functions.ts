@@ -215,7 +215,7 @@ export class Functions {
       this.#answered(access, action, answer, value, budget, ledger);
     const program = function* (given: Input, budget: Budget, changes?: Changes): Program<unknown> {
       const ledger = new Ledger(action.root === 'Query');
-      const value = yield* call(validArguments(action, given), ledger, changes);
+      const value = yield* call(validArguments(action, given, budget), ledger, changes);
       return yield* finish(value, budget, ledger);
     };
     return { ...operation, program };
