@@ -205,6 +205,8 @@ describe.each([...databases])('on %s', (database) => {
     });
     expect(told.headers['content-type']).toBe('application/cloudevents+json; charset=utf-8');
     expect(told.headers['webhook-id']).toBe(told.event.id);
+    // What it answers is not read.
+    expect(told.headers).not.toHaveProperty('accept-encoding');
     const description = await Description.of(app);
     expect(Object.keys(description.document.webhooks)).toEqual(['Book.*', 'Shop.*', 'Order.*', 'Doc.*']);
     for (const { event } of hook.told) {

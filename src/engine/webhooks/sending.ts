@@ -67,6 +67,8 @@ export async function send(
     },
     body,
     redirect: 'manual',
+    // Nobody reads what it says: neither is it asked to send it so, nor is a kilobyte made into a megabyte.
+    decompress: false,
     // A connection that is kept for an address may be that of another name.
     keepalive: false,
     // The certificate must be that of the name, although the connection is to the address.
