@@ -210,6 +210,28 @@ test('PostgreSQL does not keep ever more statements, however many ways there are
   await app.close();
 });
 
+test('PostgreSQL keeps few statements that are long', async () => {
+  const url = await (await sharedPostgres()).database();
+  const app = await openApp('postgres', { sdl, url, env: { DATABASE_CONNECTIONS: '1' } });
+  await using other = new Bun.SQL(url, { max: 1 });
+  await other.unsafe(`
+    ALTER TABLE "Tag" RENAME TO "_Tag";
+    CREATE VIEW "Tag" AS SELECT 'a' AS code, 1 AS _version,
+      (SELECT sum(length(statement))::text FROM pg_prepared_statements) AS label`);
+  let most = 0;
+  for (let conditions = 450; conditions > 350; conditions--) {
+    const where = { or: Array.from({ length: conditions }, () => ({ code: { eq: 'a' } })) };
+    const { data } = await app.graphql('query ($where: TagWhere) { tags(where: $where) { label } }', {
+      where,
+    });
+    most = Math.max(most, Number(data?.tags[0].label));
+  }
+  // The last of them may go beyond a million.
+  expect(most).toBeGreaterThan(500_000);
+  expect(most).toBeLessThan(1_100_000);
+  await app.close();
+}, 60_000);
+
 test('PostgreSQL reads the table for totals of each shelf and month, and does not follow an index to each of its rows', async () => {
   const url = await (await sharedPostgres()).database();
   const app = await openApp('postgres', { sdl, url });

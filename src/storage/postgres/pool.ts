@@ -32,6 +32,8 @@ const RENEWAL_MS = 1000;
 
 /** Statements that one session keeps: each takes 10 to 100 kB of the server for as long as the session lives. */
 const MOST_PREPARED = 500;
+/** And characters of their texts: each takes some seventy bytes there, and a long filter has a hundred thousand. */
+const MOST_PREPARED_TEXT = 1_000_000;
 
 export type Rows = Record<string, unknown>[];
 
@@ -54,6 +56,8 @@ export class Connection {
   readonly #options: ConnectionOptions;
   /** What it keeps; with the form in which the driver takes a text that has no parameters. */
   readonly #prepared = new Map<string, TemplateStringsArray | undefined>();
+  /** Characters of all of it. */
+  #preparedText = 0;
   #hurried = false;
   readonly #patience = new Patience<Waiting>((over) => {
     this.close();
@@ -110,7 +114,7 @@ export class Connection {
 
   /** Whether a new session would be better: whoever words requests can word them in ever new ways. */
   get isWorn(): boolean {
-    return this.#prepared.size > MOST_PREPARED;
+    return this.#prepared.size > MOST_PREPARED || this.#preparedText > MOST_PREPARED_TEXT;
   }
 
   /** Sends at once; statements that are sent without waiting are answered in their order. */
@@ -124,15 +128,20 @@ export class Connection {
   #query(text: string, parameters: readonly unknown[] | undefined): Query {
     if (!parameters) return this.#session.unsafe(text).simple();
     if (parameters.length > 0) {
-      this.#prepared.set(text, undefined);
+      if (!this.#prepared.has(text)) this.#keep(text, undefined);
       return this.#session.unsafe(text, parameters as never);
     }
     let template = this.#prepared.get(text);
     if (!template) {
       template = templateOf(text);
-      this.#prepared.set(text, template);
+      this.#keep(text, template);
     }
     return this.#session(template);
+  }
+
+  #keep(text: string, template: TemplateStringsArray | undefined): void {
+    this.#prepared.set(text, template);
+    this.#preparedText += text.length;
   }
 
   /**
