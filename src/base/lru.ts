@@ -10,14 +10,14 @@ export class Lru<K, V extends {}> {
   readonly #forget: ((value: V) => void) | undefined;
   /** How often what was looked for was not there. */
   misses = 0;
-  readonly #weigh: ((value: V) => number) | undefined;
+  readonly #weigh: ((value: V, key: K) => number) | undefined;
   #young = new Map<K, V>();
   /** Of the young ones. */
   #weight = 0;
   #old = new Map<K, V>();
 
   /** `forget` is told of each value that is dropped; without `weigh` each weighs one. */
-  constructor(most: number, forget?: (value: V) => void, weigh?: (value: V) => number) {
+  constructor(most: number, forget?: (value: V) => void, weigh?: (value: V, key: K) => number) {
     this.#half = most / 2;
     this.#forget = forget;
     this.#weigh = weigh;
@@ -33,7 +33,7 @@ export class Lru<K, V extends {}> {
 
   set(key: K, value: V): void {
     if (!this.#young.has(key)) {
-      const weight = this.#weigh?.(value) ?? 1;
+      const weight = this.#weigh?.(value, key) ?? 1;
       if (this.#weight + weight > this.#half) this.#age();
       this.#weight += weight;
     }

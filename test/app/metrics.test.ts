@@ -228,6 +228,20 @@ describe('the database', () => {
   });
 });
 
+test('of statements with long filters, worded ever anew, few are kept', async () => {
+  const app = await openApp('sqlite', shipped);
+  const ask = 'query ($where: NoteWhere) { notes(where: $where) { id } }';
+  for (let more = 0; more < 200; more++) {
+    const or = Array.from({ length: 490 - more }, () => ({ title: { startsWith: 'a' } }));
+    const { errors } = await app.graphql(ask, { where: { id: { eq: '1' }, or } });
+    expect(errors).toBeUndefined();
+  }
+  const found = samples(await (await app.fetch('/metrics')).text());
+  expect(found.get('duet_cache_misses_total{cache="statements"}')).toBeGreaterThan(200);
+  expect(found.get('duet_cache_entries{cache="statements"}')).toBeLessThan(180);
+  await app.close();
+}, 60_000);
+
 test('every metric of the dashboard is told', async () => {
   const text = await Bun.file(join(import.meta.dir, '../../docs/grafana.json')).text();
   const dashboard = JSON.parse(text);

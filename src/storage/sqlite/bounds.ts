@@ -1,13 +1,13 @@
 /** Whether an index, a limit or the size of the tables bounds what a SQLite statement visits, and the texts that it looks at. */
 
 import type { Database } from 'bun:sqlite';
-import { Lru } from '../../base/lru.ts';
 import { conditionsIn, type Filter, ownColumns } from '../../query/filter.ts';
 import { isRelevance } from '../../query/search.ts';
 import type { Resource } from '../../schema/model.ts';
 import { quote } from '../sql/dialect.ts';
 import { type Match, type Row, type Select, type Statement, type Table, textIn } from '../statements.ts';
 import { lengthsOf, splitBy } from '../words.ts';
+import { keptStatements } from './kept.ts';
 import { keyIn, keysOf, named, valuesIn } from './keyed.ts';
 import { type Plan, planOf, type Reading } from './plan.ts';
 import { MOST_ROWS, Sizes } from './sizes.ts';
@@ -47,7 +47,6 @@ const FEW_LOOKS = 1;
 const LONGEST_MS = 100;
 /** How long a statement that took long is not tried here again. */
 const LONG_MS = 5_000;
-const KEPT = 1_000;
 
 interface Kept {
   readonly plan: Plan;
@@ -67,7 +66,7 @@ export interface Allowance {
 
 export class Bounds implements Allowance {
   readonly #database: Database;
-  readonly #plans = new Lru<string, Kept>(KEPT);
+  readonly #plans = keptStatements<Kept>();
   readonly #sizes: Sizes;
 
   constructor(database: Database) {

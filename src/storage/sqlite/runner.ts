@@ -1,7 +1,6 @@
 /** Runs programs on one connection to SQLite: the dialect, the statements that are kept prepared, and the rows. */
 
 import { type Database, type Statement as Prepared, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
-import { Lru } from '../../base/lru.ts';
 import type { Model } from '../../schema/model.ts';
 import { isWrite } from '../duties.ts';
 import { answerTooLarge, writerOutdated } from '../faults.ts';
@@ -16,10 +15,9 @@ import type { Allowance } from './bounds.ts';
 import { dialect, visiting } from './dialect.ts';
 import { toldToPrograms } from './errors.ts';
 import { withFewKeys } from './few-keys.ts';
+import { keptStatements } from './kept.ts';
 import { type Asked, type Bound, counted } from './statement-process.ts';
 
-/** Statements beyond this many are prepared anew; a deployment has a few for each resource and document. */
-const KEPT_STATEMENTS = 1000;
 /** What is written meanwhile is not much. */
 const REMEASURE_MS = 1000;
 
@@ -55,7 +53,7 @@ export class Runner {
   readonly #database: Database;
   readonly #model: Model;
   readonly #trace: Trace | undefined;
-  readonly #prepared = new Lru<string, Prepared>(KEPT_STATEMENTS, (each) => each.finalize());
+  readonly #prepared = keptStatements<Prepared>((each) => each.finalize());
   /** The tables that a newer file asks more of than this one knows. */
   outdated: ReadonlySet<string> = new Set();
   /** Undefined until a statement is watched. */
