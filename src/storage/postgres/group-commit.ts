@@ -174,7 +174,6 @@ export class GroupCommit {
         else each.resolve([]);
       });
     } catch (error) {
-      console.error(error);
       const isUnknown = error instanceof DuetError && error.code === 'OUTCOME_UNKNOWN';
       if (isUnknown) {
         ended();
