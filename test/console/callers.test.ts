@@ -16,6 +16,7 @@ type Note @resource
   draft: String @allow(to: [READ], role: "editor")
 }
 type Plan @resource @allow(to: [READ], role: "authenticated") { id: ID! title: String! }
+type Memo @resource @allow(to: [READ]) @allow(to: [UPDATE, DELETE], role: "authenticated") { id: ID! text: String! }
 type Draft @resource @allow(to: [READ], where: { isPublic: { eq: true } }) { id: ID! isPublic: Boolean! title: String! }
 `;
 const data = {
@@ -23,6 +24,7 @@ const data = {
     { by: 'ann', text: 'Of Ann' },
     { by: 'bob', text: 'Of Bob' },
   ],
+  memos: [{ text: 'To keep' }],
   plans: [{ title: 'To rest' }],
   drafts: [{ isPublic: false, title: 'Of nobody' }],
 };
@@ -219,6 +221,33 @@ browsing('callers', () => {
     await page.keyboard.press('Enter');
     await page.getByText('To rest').waitFor();
     expect(await told.count()).toBe(0);
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('whoever views as another is offered what that one may do with a record', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/operate/access?subject=bob');
+    await page.getByRole('button', { name: 'Sign in' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Token').fill(await tokenOf('root', 'admin'));
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'See the data as they do' }).click();
+    await page.getByText('You see and do everything as bob').waitFor();
+    const before = await duet.json('GET', '/notes');
+    await page.evaluate("location.hash = '#/data/Note/record/1'");
+    await page.getByText('read-only for you').waitFor();
+    expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
+    await page.evaluate("location.hash = '#/data/Note/record/2'");
+    await page.getByText('you may not delete').waitFor();
+    await page.getByRole('link', { name: 'Edit' }).waitFor();
+    // Nothing is written by asking.
+    const asked = page.waitForResponse((response) => response.request().method() === 'DELETE');
+    await page.evaluate("location.hash = '#/data/Memo/record/1'");
+    expect((await asked).status()).toBe(412);
+    await page.getByRole('button', { name: 'Delete' }).waitFor();
+    expect(await duet.json('GET', '/memos')).toEqual([{ id: 1, text: 'To keep' }]);
+    expect(await duet.json('GET', '/notes')).toEqual(before);
     expect(here.complaints).toEqual([]);
   });
 

@@ -73,6 +73,7 @@ export interface DeleteAsk {
   readonly do: 'delete';
   readonly resource: Resource;
   readonly key: unknown;
+  readonly version?: number | undefined;
 }
 
 /** What has happened to a record, the first first. */

@@ -157,7 +157,7 @@ function callOf(ask: RecordAsk, schema: Schema): Call | undefined {
             kind: 'mutation',
             field: roots.DELETE,
             types: types.DELETE ?? {},
-            given: { [resource.key.name]: keyValue(ask) },
+            given: { [resource.key.name]: keyValue(ask), [VERSION]: ask.version },
             selection: block([resource.key.name]),
           };
   }

@@ -60,14 +60,11 @@ export function restWire(ask: Ask, schema: Schema): Wire | undefined {
         door,
         method: 'PUT',
         path: one(ask),
-        headers: {
-          ...JSON_HEADERS,
-          ...(ask.version !== undefined && { 'If-Match': `"${ask.version}-${schema.fingerprint}"` }),
-        },
+        headers: { ...JSON_HEADERS, ...matching(ask, schema) },
         body: JSON.stringify(ask.changes),
       };
     case 'delete':
-      return { door, method: 'DELETE', path: one(ask), headers: {} };
+      return { door, method: 'DELETE', path: one(ask), headers: matching(ask, schema) };
     case 'changes': {
       const after: [string, string][] = ask.after === undefined ? [] : [['after', ask.after]];
       const parameters = parametersOf([['limit', String(SHOWN_CHANGES)], ...after]);
@@ -92,6 +89,10 @@ export function restWire(ask: Ask, schema: Schema): Wire | undefined {
       return transaction({ method: 'DELETE', path: rest.path, where, atMost });
     }
   }
+}
+
+function matching({ version }: { version?: number | undefined }, schema: Schema): Record<string, string> {
+  return version === undefined ? {} : { 'If-Match': `"${version}-${schema.fingerprint}"` };
 }
 
 /** What is done to many records has no route of its own. */

@@ -1,12 +1,13 @@
 /** One record: its fields, what it refers to, and those that refer to it. */
 
+import { useEffect } from 'preact/hooks';
 import { go } from '../address.ts';
-import { type DeleteAsk, SHOWN_INVERSES } from '../ask.ts';
-import { send } from '../doors/send.ts';
+import { type Ask, type DeleteAsk, SHOWN_INVERSES } from '../ask.ts';
+import { send, wireOf } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
 import { dataLink, to } from '../links.ts';
 import { type Inverse, labelled, type Resource, type Row, type Schema } from '../schema/types.ts';
-import { door, may, mayUndelete } from '../session.ts';
+import { door, may, mayUndelete, viewing } from '../session.ts';
 import { tell } from '../told.ts';
 import { useAnswer } from './answer.ts';
 import { Confirm, Undone } from './confirm.tsx';
@@ -29,6 +30,10 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
     { title: 'This record', ask, answer },
     ...(resource.operations.has('DELETE') ? [{ title: 'Delete', ask: removal }] : []),
   ]);
+  const row = answer?.row;
+  useEffect(() => {
+    if (viewing.value && row) tryWrites(resource, row, schema);
+  }, [row]);
   const past = may(resource, 'CHANGES') && (
     <a class="button" href={dataLink(resource.name, 'record', id, 'history')}>
       History
@@ -43,7 +48,6 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
         {past}
       </Empty>
     );
-  const row = answer?.row;
   const notice = fault && <FaultNotice fault={fault} again={again} />;
   if (!row) return notice ?? <Loading />;
   return (
@@ -80,6 +84,24 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
       ))}
     </>
   );
+}
+
+/** No record has it: what is written to this version is never done. */
+const NO_VERSION = 0;
+
+/**
+ * A rule may tell one record from another, and of a single record only trying tells: whoever looks with the eyes of another is
+ * shown what that one may do with it. What is refused is remembered by `send`.
+ */
+function tryWrites(resource: Resource, row: Row, schema: Schema): void {
+  const to = { resource, key: row[resource.key.name], version: NO_VERSION } as const;
+  const { name = '' } = resource.update.find(({ name }) => row[name] !== undefined) ?? {};
+  const asks: Ask[] = [
+    ...(name ? [{ ...to, do: 'update', changes: { [name]: row[name] } } as const] : []),
+    { ...to, do: 'delete' },
+  ];
+  // Through REST alone, where nothing that has a condition is done without it.
+  for (const ask of asks) if (wireOf(ask, 'rest', schema)) send(ask, 'rest', schema).catch(() => {});
 }
 
 interface InverseProps {
