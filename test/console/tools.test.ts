@@ -57,20 +57,27 @@ browsing.each([...databases])('on %s', (database) => {
     await here.go('#/data/Hall');
     const text = page.getByRole('region', { name: 'REST and GraphQL' }).locator('pre').first();
     const edge = page.getByRole('separator', { name: 'Height of the panel' });
-    const height = async () => Math.round((await text.boundingBox())?.height ?? 0);
+    /** How many lines of text there are between its edges: whole ones. */
+    const height = () =>
+      text.evaluate((each: any) => {
+        const { lineHeight, borderTopWidth } = each.ownerDocument.defaultView.getComputedStyle(each);
+        const inside = each.getBoundingClientRect().height - 2 * Number.parseFloat(borderTopWidth);
+        return Number((inside / Number.parseFloat(lineHeight)).toFixed(1));
+      });
     await text.waitFor();
     const before = await height();
+    expect(before).toBe(Math.round(before));
     const { x = 0, y = 0 } = (await edge.boundingBox()) ?? {};
     await page.mouse.move(x + 50, y + 4);
     await page.mouse.down();
     await page.mouse.move(x + 50, y - 36);
     await page.mouse.up();
-    await shows(height, before + 40);
+    await shows(height, before + 2);
     await edge.focus();
     await page.keyboard.press('ArrowDown');
-    await shows(height, before + 16);
+    await shows(height, before + 1);
     await page.reload();
-    await shows(height, before + 16);
+    await shows(height, before + 1);
     await page.getByRole('button', { name: 'REST and GraphQL' }).click();
     await text.waitFor({ state: 'detached' });
     expect(here.complaints).toEqual([]);
