@@ -47,8 +47,14 @@ browsing('callers', () => {
     const { page } = here;
     await here.go('');
     const card = (name: string) => page.getByRole('main').getByRole('article').filter({ hasText: name });
-    await card('/plans').getByText('no access').waitFor();
-    expect(await card('/notes').getByText('no access').count()).toBe(0);
+    await card('/plans').getByText('sign in to read').waitFor();
+    expect(await card('/notes').getByText('sign in to read').count()).toBe(0);
+    // It says what to do, and where.
+    await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    // Nobody has asked for the records of a type yet: the panel tells of the schema.
+    const dock = page.getByRole('region', { name: 'REST and GraphQL' });
+    await dock.locator('pre', { hasText: '/openapi.json' }).waitFor();
     // What everybody may read is there without one.
     await here.go('#/data/Note');
     await page.getByText('Of Bob').waitFor();
@@ -118,7 +124,7 @@ browsing('callers', () => {
     const refusals: number[] = [];
     page.on('response', (response) => response.status() >= 400 && refusals.push(response.status()));
     await here.go('');
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
     const dialog = page.getByRole('dialog', { name: 'Sign in' });
     await dialog.getByLabel('Token').fill(await tokenOf('ann'));
     await dialog.getByRole('button', { name: 'Sign in' }).click();

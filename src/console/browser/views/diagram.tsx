@@ -3,10 +3,9 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { dataLink } from '../links.ts';
-import { descriptions } from '../schema/load.ts';
 import type { Schema } from '../schema/types.ts';
 import { around, type Box, draw, type Edge, HEAD, ROW } from './diagram-layout.ts';
-import { useDock } from './dock.tsx';
+import { useSchemaDock } from './dock.tsx';
 import { Empty, Icon } from './parts.tsx';
 
 /** Where the picture is in the window, and how large. */
@@ -42,8 +41,7 @@ export function Diagram({ schema }: { schema: Schema }) {
   const camera = useSignal<Camera>({ x: 0, y: 0, scale: 1 });
   const fitted = useRef<Camera>(undefined);
   const lit = useSignal('');
-  const { rest, graphql } = descriptions;
-  useDock([{ title: 'The schema', wires: { rest, ...(schema.hasGraphql && { graphql }) } }]);
+  useSchemaDock(schema);
 
   /** `least`: how small it may become, so that all of it is seen. */
   const fit = (least: number) => {

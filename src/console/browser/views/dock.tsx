@@ -6,6 +6,7 @@ import { type Answer, type Ask, isRead, type RecordAsk } from '../ask.ts';
 import { type Cost, costKey, costs, doorFor, lastWrite, send, wireOf } from '../doors/send.ts';
 import { curlOf, type Wire } from '../doors/wire.ts';
 import { to } from '../links.ts';
+import { descriptions } from '../schema/load.ts';
 import { type Door, type Resource, type Row, referencesOf, type Schema } from '../schema/types.ts';
 import { dockHeight, dockOpen, door, foldDock, snippet, token } from '../session.ts';
 import { LANGUAGES, type Language, snippetOf } from '../snippets.ts';
@@ -47,6 +48,12 @@ export function useDock(entries: readonly Shown[]): void {
     },
     [],
   );
+}
+
+/** What a view of the whole schema asks: how each door describes itself. */
+export function useSchemaDock({ hasGraphql }: Schema): void {
+  const { rest, graphql } = descriptions;
+  useDock([{ title: 'The schema', wires: { rest, ...(hasGraphql && { graphql }) } }]);
 }
 
 export function Dock({ schema }: { schema: Schema }) {

@@ -2,15 +2,13 @@
 
 import { actionLink, dataLink, to } from '../links.ts';
 import type { Action, Resource, Schema } from '../schema/types.ts';
-import { isRefused, may } from '../session.ts';
-import { useAnswer } from './answer.ts';
+import { isRefused, token } from '../session.ts';
 import { CountOf } from './count.tsx';
-import { useDock } from './dock.tsx';
-import { listAsk } from './list-place.ts';
-import { Empty, Prose } from './parts.tsx';
+import { useSchemaDock } from './dock.tsx';
+import { Empty, Icon, Prose, SignIn } from './parts.tsx';
 
 export function Home({ schema }: { schema: Schema }) {
-  const first = schema.resources.find((resource) => may(resource, 'LIST'));
+  useSchemaDock(schema);
   if (schema.resources.length === 0)
     return (
       <Empty icon="table" title="Nothing is served yet">
@@ -28,6 +26,12 @@ export function Home({ schema }: { schema: Schema }) {
           whatever you see or do here as code to paste.
         </p>
       </div>
+      {token.value === '' && schema.resources.some((resource) => isRefused(resource, 'LIST')) && (
+        <div class="notice">
+          <span>What has a lock is not open to everybody.</span>
+          <SignIn />
+        </div>
+      )}
       <ul class="cards">
         {schema.resources.map((resource) => (
           <li key={resource.name}>
@@ -47,7 +51,6 @@ export function Home({ schema }: { schema: Schema }) {
           </ul>
         </>
       )}
-      {first && <Example resource={first} schema={schema} />}
       <p class="quiet">
         See how the types relate in the <a href={to(['schema'])}>diagram</a>, write a query in{' '}
         <a href={to(['graphiql'])}>GraphiQL</a>, or read the <a href={to(['reference'])}>API reference</a>.
@@ -56,14 +59,6 @@ export function Home({ schema }: { schema: Schema }) {
       </p>
     </>
   );
-}
-
-/** Something to see in the dock from the first moment on. */
-function Example({ resource, schema }: { resource: Resource; schema: Schema }) {
-  const ask = listAsk(resource, new URLSearchParams());
-  const { answer } = useAnswer(ask, schema);
-  useDock([{ title: `The ${resource.plural}`, ask, answer }]);
-  return null;
 }
 
 function ActionCard({ action: { name, description, path, graphql } }: { action: Action }) {
@@ -90,7 +85,11 @@ function Card({ resource, schema }: { resource: Resource; schema: Schema }) {
         <h2>
           <a href={dataLink(name)}>{name}</a>
         </h2>
-        {isRefused(resource, 'LIST') && <span class="tag">no access</span>}
+        {isRefused(resource, 'LIST') && (
+          <span class="tag">
+            <Icon name="lock" /> {token.value === '' ? 'sign in to read' : 'not for your roles'}
+          </span>
+        )}
         <CountOf resource={resource} schema={schema} />
       </div>
       <p class="quiet">
