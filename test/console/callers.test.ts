@@ -182,27 +182,38 @@ browsing('callers', () => {
     expect(here.complaints).toEqual([]);
   });
 
-  test('the reference is used by whoever is signed in, and shows nobody the token', async () => {
+  test('the reference is used by whoever is signed in at the moment, and shows nobody the token', async () => {
     await using here = await visit(duet.url);
     const { page } = here;
     const token = await tokenOf('ann');
-    await here.go('');
-    await page.evaluate(`sessionStorage.setItem('duet.token', '${token}')`);
-    await page.goto(`${duet.url}/?signed#/reference`);
+    await here.go('#/reference');
     const frame = page.frameLocator('iframe[title="API reference"]');
-    await frame.getByRole('link', { name: /List notes/ }).waitFor({ timeout: 45_000 });
+    const nobody = frame.getByText('No authentication selected');
+    await nobody.first().waitFor({ timeout: 45_000 });
+    const sent = async () => {
+      await frame.getByRole('link', { name: /List notes/ }).click({ timeout: 45_000 });
+      await frame.getByRole('button', { name: 'Test Request (get /notes)' }).click();
+      const answered = page.waitForResponse((response) => new URL(response.url()).pathname === '/notes');
+      await frame
+        .getByRole('dialog')
+        .getByRole('button', { name: /^Send get request/ })
+        .click();
+      const answer = await answered;
+      expect(answer.status()).toBe(200);
+      return answer.request().headers()['authorization'];
+    };
+    expect(await sent()).toBe(undefined);
+    await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('dialog').getByLabel('Token').fill(token);
+    await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click();
     await frame.getByText('Authentication').first().waitFor();
-    expect(await frame.getByText('No authentication selected').count()).toBe(0);
+    await shows(() => nobody.count(), 0);
+    expect(await sent()).toBe(`Bearer ${token}`);
     expect(await frame.locator('body').innerHTML()).not.toContain(token);
-    await frame.getByRole('link', { name: /List notes/ }).click();
-    await frame.getByRole('button', { name: 'Test Request (get /notes)' }).click();
-    const answered = page.waitForResponse((response) => new URL(response.url()).pathname === '/notes');
-    await frame
-      .getByRole('dialog')
-      .getByRole('button', { name: /^Send get request/ })
-      .click();
-    expect((await answered).status()).toBe(200);
-    expect((await answered).request().headers()['authorization']).toBe(`Bearer ${token}`);
+    await page.getByRole('button', { name: 'Account: ann' }).click();
+    await page.getByRole('dialog', { name: 'Account' }).getByRole('button', { name: 'Sign out' }).click();
+    await nobody.first().waitFor();
+    expect(await sent()).toBe(undefined);
     expect(here.complaints).toEqual([]);
   });
 

@@ -7,14 +7,27 @@ import { headers, isDark } from './frame.ts';
 
 const bare = window.fetch.bind(window);
 
+/** What commands that are copied have in the place of the token. */
+const PLACE = '$TOKEN';
+
+const isKnown = () => headers()['Authorization'] !== undefined;
+
 /** Calls are made for whoever uses the console; this document makes no others. */
 function fetchAsCaller(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   const request = new Request(input, init);
+  // Whoever has signed out since has nothing to put there.
+  if (request.headers.get('Authorization') === `Bearer ${PLACE}`) request.headers.delete('Authorization');
   for (const [name, value] of Object.entries(headers())) request.headers.set(name, value);
   return bare(request);
 }
 
 window.fetch = fetchAsCaller;
+
+// The reference asks once who is signed in; where that has changed, it begins anew at the same place.
+const wasKnown = isKnown();
+addEventListener('storage', () => {
+  if (isKnown() !== wasKnown) location.reload();
+});
 
 const sheet = document.createElement('link');
 sheet.rel = 'stylesheet';
@@ -33,11 +46,11 @@ createApiReference('#reference', {
   showDeveloperTools: 'never',
   hideClientButton: true,
   persistAuth: false,
-  // Whoever is signed in to the console is so here; commands that are copied have the place of the token, not the token.
-  ...(headers()['Authorization'] !== undefined && {
+  // Whoever is signed in to the console is so here.
+  ...(wasKnown && {
     authentication: {
       preferredSecurityScheme: 'bearer',
-      securitySchemes: { bearer: { token: '$TOKEN' } },
+      securitySchemes: { bearer: { token: PLACE } },
     },
   }),
   hideDarkModeToggle: true,
