@@ -145,6 +145,25 @@ browsing.each([...databases])('editing, on %s', (database) => {
     const { keyboard } = page;
     await duet.json('PUT', '/things/12', { step: 'MADE' });
     await here.go('#/data/Thing?id[gte]=11');
+    // No row moves under the pointer, and what can be done to rows covers none of them.
+    const table = page.getByRole('region', { name: 'Thing table' });
+    const bar = page.getByRole('region', { name: 'Selected rows' });
+    for (const width of [360, 1280]) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.getByText('Thing 11', { exact: true }).waitFor();
+      const before = await table.boundingBox();
+      await page.getByRole('checkbox', { name: 'Select all rows' }).click();
+      await bar.waitFor();
+      expect(await table.boundingBox()).toEqual(before as NonNullable<typeof before>);
+      const buttons = bar.getByRole('button');
+      await buttons.last().focus();
+      for (const button of await buttons.all()) {
+        const box = await button.boundingBox();
+        expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThan(before?.y ?? 0);
+      }
+      await buttons.last().click();
+      await bar.waitFor({ state: 'detached' });
+    }
     await page.getByRole('checkbox', { name: 'Select Thing 11' }).click();
     await page.getByRole('checkbox', { name: 'Select Thing 13' }).click({ modifiers: ['Shift'] });
     await page.getByText('3 rows selected').waitFor();

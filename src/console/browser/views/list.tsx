@@ -99,6 +99,14 @@ function Listed({ schema, resource, query }: Props) {
         count={total}
         of={isNarrowed ? all : undefined}
       >
+        <SelectedRows
+          ask={first}
+          schema={schema}
+          selection={selection}
+          total={total}
+          rows={rows}
+          onDone={refresh}
+        />
         {!isClosed && (
           <>
             {(resource.searchable || textsOf(resource).length > 0) && <Search ask={first} />}
@@ -136,14 +144,6 @@ function Listed({ schema, resource, query }: Props) {
           <a href={listLink(first)}>Back to the first page</a>
         </p>
       )}
-      <SelectedRows
-        ask={first}
-        schema={schema}
-        selection={selection}
-        total={total}
-        rows={rows}
-        onDone={refresh}
-      />
       {!answer && !fault && <Loading />}
       {answer && rows.length > 0 && (
         <Table

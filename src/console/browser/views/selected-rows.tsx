@@ -1,4 +1,4 @@
-/** Above a table with selected rows: how many, and what can be done to them. */
+/** How many rows of a table are selected and what can be done to them, in the place of its tools: the table stays where it is. */
 
 import { useSignal } from '@preact/signals';
 import type { ListAsk } from '../ask.ts';
