@@ -104,6 +104,11 @@ browsing.each([...databases])('editing, on %s', (database) => {
     await shows(() => cell(page, 6, 2).evaluate((each: any) => each.matches(':focus')), true);
     await cell(page, 5, 2).click();
     await page.getByRole('heading', { name: 'Thing 5' }).waitFor();
+    // From the keyboard, from whichever cell.
+    await page.goBack();
+    await cell(page, 7, 2).focus();
+    await keyboard.press('o');
+    await page.getByRole('heading', { name: 'Thing 7' }).waitFor();
     expect(here.complaints).toEqual([]);
   });
 

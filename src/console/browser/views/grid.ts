@@ -1,4 +1,4 @@
-/** A table in use: the arrows go from cell to cell, Enter and a double-click edit, a click opens the record, Space selects the row. */
+/** A table in use: the arrows go from cell to cell, Enter and a double-click edit, a click and `o` open the record, Space selects the row. */
 
 import type { Signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -77,8 +77,7 @@ export function useGrid(props: Props): Grid {
   const edit = (at: number, column: number, atEnd = false) => {
     const [shown, row] = [columns[column], rows[at]];
     if (shown && row && isEditable(shown, row)) editing.value = { at, column, atEnd };
-    else if (!atEnd && row && resource.operations.has('GET'))
-      go(dataLink(resource.name, 'record', row[resource.key.name]));
+    else if (!atEnd) open(at);
   };
   const close = (step: number) => {
     const { at = 0, column = 0 } = editing.value ?? {};
@@ -140,6 +139,7 @@ export function useGrid(props: Props): Grid {
     const at = row ? Number(row) - 2 : Math.ceil((section.current?.scrollTop ?? 0) / (drawn.height || 1)) - 1;
     const column = cell ? columnOf(cell) : 0;
     const isOnCell = target === cell;
+    const isControl = event.ctrlKey || event.metaKey;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const aside = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step) {
@@ -151,7 +151,8 @@ export function useGrid(props: Props): Grid {
     } else if (aside && cell) focus(at, column + aside);
     else if ((event.key === 'Enter' || event.key === 'F2') && isOnCell) edit(at, column, event.key === 'F2');
     else if (event.key === ' ' && isOnCell) selection?.choose(at, event.shiftKey);
-    else if (event.key === 'a' && (event.ctrlKey || event.metaKey)) selection?.all(true);
+    else if (event.key === 'o' && isOnCell && !isControl) open(at);
+    else if (event.key === 'a' && isControl) selection?.all(true);
     else if (event.key === 'Escape' && selection && selection.keys.value.size > 0) selection.all(false);
     else return;
     event.preventDefault();

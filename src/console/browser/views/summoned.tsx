@@ -35,6 +35,7 @@ const keys: readonly (readonly [string, string])[] = [
   ['n', 'new record'],
   ['e', 'edit the record'],
   ['↑ ↓ ← →', 'move between the cells of a table'],
+  ['o', 'open the record of the cell; so does Enter on a cell that cannot be edited, such as the id'],
   ['Enter, F2', 'edit the cell: Enter saves, Escape cancels, Tab saves and goes to the next'],
   ['Double-click', 'edit the cell; a single click opens the record'],
   ['Space', 'select the row; with Shift, all rows up to it'],
