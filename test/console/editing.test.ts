@@ -53,6 +53,24 @@ browsing.each([...databases])('editing, on %s', (database) => {
     expect((await sent).headers()['if-match']).toMatch(/^"1-/);
     await page.getByRole('textbox', { name: 'count' }).waitFor();
     await page.getByRole('status').filter({ hasText: 'Saved title' }).waitFor();
+    await keyboard.press('Escape');
+    // What was saved is taken back, with the version that it was saved as.
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('title is as it was').waitFor();
+    await page.getByText('Thing 1', { exact: true }).waitFor();
+    expect((await duet.json('GET', '/things/1')).title).toBe('Thing 1');
+    await cell(page, 1, 1).focus();
+    await keyboard.press('Enter');
+    await page.getByRole('textbox', { name: 'title' }).fill('First');
+    await keyboard.press('Tab');
+    await page.getByRole('button', { name: 'Undo' }).waitFor();
+    await duet.json('PUT', '/things/1', { stage: 'NEW' });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('status').filter({ hasText: 'changed' }).waitFor();
+    expect((await duet.json('GET', '/things/1')).title).toBe('First');
+    await cell(page, 1, 2).focus();
+    await keyboard.press('Enter');
+    await page.getByRole('textbox', { name: 'count' }).waitFor();
     // What cannot be read, and what the service refuses, stays with its reason.
     await keyboard.type('many');
     await keyboard.press('Enter');

@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { Answer } from '../ask.ts';
+import type { Answer, Ask } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import { Fault } from '../doors/wire.ts';
 import type { Column, Resource, Row, Schema } from '../schema/types.ts';
@@ -10,6 +10,7 @@ import { door } from '../session.ts';
 import { tell } from '../told.ts';
 import { unreadable } from '../typed.ts';
 import { FieldInput } from './field-input.tsx';
+import { undoing } from './undo.ts';
 
 export interface CellProps {
   resource: Resource;
@@ -18,8 +19,8 @@ export interface CellProps {
   schema: Schema;
   /** Whether somebody goes on writing behind what is there; otherwise the first letter takes its place. */
   atEnd: boolean | undefined;
-  /** The record as it is now, and where to go on: to the next cell, the one before, or nowhere. */
-  onSaved: (row: Row, step: number) => void;
+  /** The record as it is now, and where to go on: to the next cell, the one before, or nowhere; not at all where it was taken back. */
+  onSaved: (row: Row, step?: number) => void;
   onClose: (step: number) => void;
 }
 
@@ -51,7 +52,7 @@ export function CellEditor({ resource, column, row, schema, atEnd, onSaved, onCl
   useLayoutEffect(() => form.current?.lastElementChild?.scrollIntoView({ block: 'nearest' }), [fault.value]);
 
   /** Twice at the most: where another field was changed meanwhile, this one is written to the newer record. */
-  const write = async (tries = 2): Promise<Row | undefined> => {
+  const write = async (tries = 2): Promise<Answer | undefined> => {
     const { row: now, version } = (await record.current) ?? (await read());
     if (JSON.stringify(now?.[column.name]) !== JSON.stringify(seen.current)) {
       seen.current = now?.[column.name];
@@ -60,7 +61,7 @@ export function CellEditor({ resource, column, row, schema, atEnd, onSaved, onCl
     }
     const changes = { [column.name]: value.value };
     try {
-      return (await send({ do: 'update', resource, key, changes, version }, door.value, schema)).row;
+      return await send({ do: 'update', resource, key, changes, version }, door.value, schema);
     } catch (error) {
       if (!(error instanceof Fault) || error.code !== 'VERSION_CONFLICT' || tries === 1) throw error;
       record.current = read();
@@ -75,9 +76,19 @@ export function CellEditor({ resource, column, row, schema, atEnd, onSaved, onCl
     else {
       saving.current = true;
       try {
-        const written = await write();
+        const { row: written, version } = (await write()) ?? {};
         if (written) {
-          tell(`Saved ${column.name}`);
+          const back: Ask = {
+            do: 'update',
+            resource,
+            key,
+            changes: { [column.name]: seen.current },
+            version,
+          };
+          tell(
+            `Saved ${column.name}`,
+            undoing(back, schema, `${column.name} is as it was`, ({ row: now }) => now && onSaved(now)),
+          );
           onSaved(written, step);
         }
       } catch (error) {

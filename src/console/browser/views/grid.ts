@@ -25,7 +25,7 @@ export interface Grid {
   /** `link` leads to the record of the row. */
   onClick(event: MouseEvent, at: number, link: string | undefined): void;
   onDoubleClick(event: MouseEvent, at: number): void;
-  saved(row: Row, column: Column, step: number): void;
+  saved(row: Row, column: Column, step: number | undefined): void;
   close(step: number): void;
 }
 
@@ -73,6 +73,9 @@ export function useGrid(props: Props): Grid {
     if (cell() && !editing.value) cell()?.focus();
     // Once it is drawn, and the editor that was in it is gone.
     else setTimeout(() => cell()?.focus());
+  };
+  const open = (at: number) => {
+    if (resource.operations.has('GET')) go(dataLink(resource.name, 'record', rows[at]?.[resource.key.name]));
   };
   const edit = (at: number, column: number, atEnd = false) => {
     const [shown, row] = [columns[column], rows[at]];
@@ -166,7 +169,7 @@ export function useGrid(props: Props): Grid {
     onDoubleClick,
     saved(row, column, step) {
       onChanged?.(row, column);
-      close(step);
+      if (step !== undefined) close(step);
     },
     close,
   };

@@ -19,6 +19,7 @@ import { allLink } from './list-place.ts';
 import { Empty, FaultNotice, Icon, Loading } from './parts.tsx';
 import { ReadOnly } from './read-only.tsx';
 import { Table } from './table.tsx';
+import { undoing } from './undo.ts';
 import { CopyKey, shortened } from './value.tsx';
 
 export function Record({ schema, resource, id }: { schema: Schema; resource: Resource; id: string }) {
@@ -145,15 +146,11 @@ function Delete({ ask, schema, name }: { ask: DeleteAsk; schema: Schema; name: s
   const { resource, key } = ask;
   const remove = async () => {
     await send(ask, door.value, schema);
-    const restore = () =>
-      send({ do: 'restore', resource, key, version: undefined }, door.value, schema).then(
-        () => {
-          tell(`Restored ${shortened(name)}`);
-          go(dataLink(resource.name, 'record', key));
-        },
-        (error: Fault) => tell(error.message),
-      );
-    tell(`Deleted ${shortened(name)}`, mayUndelete(resource) ? restore : undefined);
+    const restore: Ask = { do: 'restore', resource, key, version: undefined };
+    const undo = undoing(restore, schema, `Restored ${shortened(name)}`, () =>
+      go(dataLink(resource.name, 'record', key)),
+    );
+    tell(`Deleted ${shortened(name)}`, mayUndelete(resource) ? undo : undefined);
     go(dataLink(resource.name));
   };
   return (
