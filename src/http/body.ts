@@ -17,6 +17,8 @@ export interface BodyLimits {
 
 /** What is still arriving past the limit is read and thrown away up to here, so that the client can read the answer. */
 const DISCARD_LIMIT = 8 * 1024 * 1024;
+/** Those of a chunked body: each is handed over on its own, however short it is, before anybody else has a turn. */
+const MOST_CHUNKS = 16_384;
 
 /** Reads the body and uses it: at once where it came along with its request, as short ones do. */
 export function readBody<T>(
@@ -139,14 +141,20 @@ function announced(request: Request): number {
 async function readChunks(request: Request, limit: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
+  let count = 0;
   // A chunked body says nothing of its size beforehand: it is counted as it comes.
   for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
     if (size <= limit) chunks.push(chunk);
     else chunks.length = 0;
-    if (size > DISCARD_LIMIT) break;
+    if (size > DISCARD_LIMIT || ++count > MOST_CHUNKS) break;
   }
   if (size > limit) throw new DuetError('BODY_TOO_LARGE', `The body is larger than ${limit} bytes.`);
+  if (count > MOST_CHUNKS)
+    throw new DuetError(
+      'BODY_TOO_LARGE',
+      `The body has more than ${MOST_CHUNKS} chunks. Send fewer and longer ones.`,
+    );
   return Buffer.concat(chunks);
 }
 

@@ -266,6 +266,11 @@ export const httpAttacks: Attack[] = [
     outcome: inOrder(404, 400, 200),
   },
   {
+    name: 'a body in chunks of one byte',
+    sent: framed(CHUNKED, '1\r\n \r\n'.repeat(100_000).concat('0\r\n\r\n')),
+    outcome: { status: 413, code: 'BODY_TOO_LARGE' },
+  },
+  {
     name: 'a chunked body over the limit',
     sent: framed(CHUNKED, `${'8000\r\n'}${' '.repeat(0x8000)}\r\n`.repeat(33).concat('0\r\n\r\n')),
     outcome: { status: 413, code: 'BODY_TOO_LARGE' },
