@@ -3,7 +3,23 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { databases } from '../app.ts';
 import { browsing, service, shows, visit } from './browser.ts';
+
 import { museum } from './museum.ts';
+
+/** Where a line of the diagram runs behind a box. */
+const behind = `(() => {
+  const boxes = [...document.querySelectorAll('.diagram .box')].map((each) => [
+    each.querySelector('.name').textContent,
+    each.querySelector('.body').getBoundingClientRect(),
+  ]);
+  return [...document.querySelectorAll('.diagram path.edge')].flatMap((edge) =>
+    Array.from({ length: 99 }, (_, at) => {
+      const point = edge.getPointAtLength(((at + 1) / 100) * edge.getTotalLength());
+      const { x, y } = point.matrixTransform(edge.getScreenCTM());
+      return boxes.filter(([, box]) => x > box.left + 2 && x < box.right - 2 && y > box.top + 2 && y < box.bottom - 2);
+    }).flat().map(([name]) => name),
+  );
+})()`;
 
 browsing.each([...databases])('on %s', (database) => {
   let duet: Awaited<ReturnType<typeof service>>;
@@ -115,6 +131,7 @@ browsing.each([...databases])('on %s', (database) => {
       await article.locator('.cost', { hasText: described }).waitFor();
     }
     await shows(() => picture.locator('.edge').count(), 5);
+    expect(await page.evaluate(behind)).toEqual([]);
     await shows(() => picture.locator('.line.deprecated').allTextContents(), ['oldNumberString']);
     const camera = () => picture.locator('> g').getAttribute('transform');
     await shows(async () => (await camera()) === 'translate(0 0) scale(1)', false);
@@ -137,6 +154,21 @@ browsing.each([...databases])('on %s', (database) => {
     await shows(camera, before);
     await picture.getByRole('link', { name: 'Exhibit: its data' }).click();
     await page.getByRole('heading', { name: 'Exhibit', exact: true }).waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('on a telephone, lines to different types run beside each other, at the side of the boxes and in sight', async () => {
+    await using here = await visit(other.url, { viewport: { width: 360, height: 740 } });
+    const { page } = here;
+    await here.go('#/schema');
+    await page.locator('path.edge').first().waitFor();
+    await shows(() => page.locator('path.edge').count(), 5);
+    expect(await page.evaluate(behind)).toEqual([]);
+    const rights = await page
+      .locator('path.edge')
+      .evaluateAll((all: any[]) => all.map((each) => Math.round(each.getBoundingClientRect().right)));
+    expect(Math.max(...rights)).toBeLessThan(360);
+    expect(new Set(rights).size).toBeGreaterThan(1);
     expect(here.complaints).toEqual([]);
   });
 

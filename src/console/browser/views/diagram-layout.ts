@@ -1,11 +1,11 @@
-/** Where the boxes and the lines of the diagram are. */
+/** Where the boxes of the diagram are. */
 
 import { type Described, type Resource, referencesOf, type Schema, shownType } from '../schema/types.ts';
 
 export const ROW = 22;
 export const HEAD = 32;
-const MARGIN = 30;
-const GAP = 28;
+export const MARGIN = 30;
+export const GAP = 28;
 /** Between columns, for the lines from one to the next. */
 const ASIDE = 90;
 /** How often the boxes are drawn nearer to what they are related to. */
@@ -35,21 +35,6 @@ export interface Box {
 
 type Size = Pick<Box, 'lines' | 'width' | 'height'>;
 
-export interface Edge {
-  readonly from: string;
-  readonly to: string;
-  readonly name: string;
-  readonly path: string;
-  readonly required: boolean;
-}
-
-interface Picture {
-  readonly boxes: readonly Box[];
-  readonly edges: readonly Edge[];
-  readonly width: number;
-  readonly height: number;
-}
-
 /** The types whose names have this in them, and those that they refer to or are referred to by. */
 export function around({ resources }: Schema, text: string): readonly Resource[] {
   const wanted = text.trim().toLowerCase();
@@ -66,7 +51,7 @@ export function around({ resources }: Schema, text: string): readonly Resource[]
 }
 
 /** With all fields, or with keys and relations alone; in a narrow window one below the other. */
-export function draw(resources: readonly Resource[], isWhole: boolean, isNarrow: boolean): Picture {
+export function placed(resources: readonly Resource[], isWhole: boolean, isNarrow: boolean): readonly Box[] {
   const sizes = new Map(resources.map((resource) => [resource.name, sized(resource, isWhole)]));
   const links = resources.flatMap((resource) =>
     referencesOf(resource)
@@ -78,7 +63,7 @@ export function draw(resources: readonly Resource[], isWhole: boolean, isNarrow:
     const size = sizes.get(resource.name);
     return size ? [{ resource, ...size }] : [];
   });
-  const boxes = isNarrow
+  return isNarrow
     ? stacked(unplaced, links)
     : beside(
         unplaced.filter(({ resource }) => !related.has(resource.name)),
@@ -87,17 +72,6 @@ export function draw(resources: readonly Resource[], isWhole: boolean, isNarrow:
           links,
         ),
       );
-  const byName = new Map(boxes.map((box) => [box.resource.name, box]));
-  const edges = boxes.flatMap((box) =>
-    referencesOf(box.resource).flatMap(({ name, target, required }) => {
-      const to = byName.get(target);
-      return to ? [{ from: box.resource.name, to: target, name, required, path: curve(box, name, to) }] : [];
-    }),
-  );
-  const { width, height } = extent(boxes);
-  // The lines of boxes that stand one below the other are beside them.
-  const aside = isNarrow ? 2 * MARGIN : MARGIN;
-  return { boxes, edges, width: width + aside, height: height + MARGIN };
 }
 
 /** A type, and one that it refers to. */
@@ -187,19 +161,25 @@ function mean(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0) / Math.max(1, numbers.length);
 }
 
-/** One below the other, equally wide, so that lines have their right side for themselves: what refers to others stands above them. */
+/** One below the other, those that are related equally wide, so that lines have their right side for themselves: what refers to others stands above them. */
 function stacked(boxes: readonly Unplaced[], links: readonly Link[]): Box[] {
   const depths = depthsOf(boxes, links);
   const related = new Set(links.flat());
-  const depthOf = ({ resource: { name } }: Unplaced) => (related.has(name) ? (depths.get(name) ?? 0) : -1);
-  const width = Math.max(0, ...boxes.map((box) => box.width));
+  const isRelated = ({ resource: { name } }: Unplaced) => related.has(name);
+  const depthOf = (box: Unplaced) => (isRelated(box) ? (depths.get(box.resource.name) ?? 0) : -1);
+  const widest = Math.max(0, ...boxes.filter(isRelated).map(({ width }) => width));
   const tops = new Map<Unplaced, number>();
   let y = MARGIN;
   for (const box of boxes.toSorted((one, other) => depthOf(other) - depthOf(one))) {
     tops.set(box, y);
     y += box.height + GAP;
   }
-  return boxes.map((box) => ({ ...box, width, x: MARGIN / 2, y: tops.get(box) ?? 0 }));
+  return boxes.map((box) => ({
+    ...box,
+    width: isRelated(box) ? widest : box.width,
+    x: MARGIN / 2,
+    y: tops.get(box) ?? 0,
+  }));
 }
 
 /** What is related to nothing stands below the rest or beside it: wherever the whole can be shown largest. */
@@ -241,7 +221,7 @@ function columns(boxes: readonly Unplaced[], left: number, bottom: number): Box[
   });
 }
 
-function extent(boxes: readonly Box[]): { width: number; height: number } {
+export function extent(boxes: readonly Box[]): { width: number; height: number } {
   return {
     width: Math.max(0, ...boxes.map(({ x, width }) => x + width)),
     height: Math.max(0, ...boxes.map(({ y, height }) => y + height)),
@@ -280,22 +260,4 @@ function linesOf({ columns, inverses, key }: Resource): Line[] {
     (inverse): Line => ({ ...inverse, type: `[${inverse.target}!]!`, relation: true, isKey: false }),
   );
   return [...own, ...lists];
-}
-
-/** From the line of the reference to the head of the box that it leads to, leaving on the nearer side. */
-function curve(from: Box, name: string, to: Box): string {
-  const row = from.lines.findIndex((line) => line.name === name);
-  const y1 = from.y + HEAD + (row + 0.5) * ROW;
-  const y2 = to.y + HEAD / 2;
-  // To itself, or to one above or below it.
-  if (from.x === to.x) {
-    const [x1, x2] = [from.x + from.width, to.x + to.width];
-    const out = Math.max(x1, x2) + 46;
-    return `M${x1} ${y1}C${out} ${y1},${out} ${y2},${x2} ${y2}`;
-  }
-  const right = from.x + from.width / 2 < to.x + to.width / 2;
-  const x1 = right ? from.x + from.width : from.x;
-  const x2 = right ? to.x : to.x + to.width;
-  const bend = Math.max(40, Math.abs(x2 - x1) / 2) * (right ? 1 : -1);
-  return `M${x1} ${y1}C${x1 + bend} ${y1},${x2 - bend} ${y2},${x2} ${y2}`;
 }

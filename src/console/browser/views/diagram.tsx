@@ -4,7 +4,8 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { dataLink } from '../links.ts';
 import type { Schema } from '../schema/types.ts';
-import { around, type Box, draw, type Edge, HEAD, ROW } from './diagram-layout.ts';
+import { around, type Box, HEAD, ROW } from './diagram-layout.ts';
+import { draw, type Edge } from './diagram-lines.ts';
 import { useSchemaDock } from './dock.tsx';
 import { Empty, Icon } from './parts.tsx';
 
@@ -24,7 +25,7 @@ const SMALL = 0.85;
 const LARGE = 1.6;
 /** In windows that are narrower, types stand one below the other. */
 const NARROW = 600;
-/** What stands over its upper edge. */
+/** What stands over its upper edge, unless it is narrow. */
 const TOOLS = 40;
 
 export function Diagram({ schema }: { schema: Schema }) {
@@ -46,15 +47,16 @@ export function Diagram({ schema }: { schema: Schema }) {
   /** `least`: how small it may become, so that all of it is seen. */
   const fit = (least: number) => {
     const { width = 0, height: all = 0 } = frame.current?.getBoundingClientRect() ?? {};
-    const height = all - TOOLS;
     isNarrow.value = width < NARROW;
+    const above = isNarrow.value ? 0 : TOOLS;
+    const height = all - above;
     hasRoom.value = Math.min(width / whole.width, height / whole.height) >= SMALL;
     const scale = Math.min(LARGE, width / picture.width, height / picture.height);
     const readable = Math.max(scale, least);
     camera.value = {
       scale: readable,
       x: Math.max(0, (width - picture.width * readable) / 2),
-      y: TOOLS + Math.max(0, (height - picture.height * readable) / 2),
+      y: above + Math.max(0, (height - picture.height * readable) / 2),
     };
     fitted.current = camera.value;
   };
@@ -186,7 +188,7 @@ export function Diagram({ schema }: { schema: Schema }) {
             refY="4"
             markerWidth="8"
             markerHeight="8"
-            orient="auto"
+            orient="auto-start-reverse"
           >
             <path d="M0 0 8 4 0 8z" />
           </marker>
@@ -218,7 +220,7 @@ function EdgeLine({ edge, lit }: { edge: Edge; lit: string }) {
       class={isLit ? 'edge lit' : 'edge'}
       d={path}
       stroke-dasharray={required ? undefined : '5 4'}
-      marker-end="url(#arrow)"
+      marker-start="url(#arrow)"
     />
   );
 }
