@@ -7,7 +7,7 @@ import { browsing, service, shows, visit } from './browser.ts';
 const key = (at: number) => `0190f5a0-7c1e-7a64-b3f5-${String(at).padStart(12, '0')}`;
 
 const sdl = `
-type Customer @resource { id: UUID! name: String! orders: [Order!]! }
+type Customer @resource { id: UUID! name: String! since: DateTime email: String city: String orders: [Order!]! }
 type Order @resource { id: ID! price: Decimal! @decimal(scale: 2) remark: String customer: Customer }
 type Log @resource @journal { id: ID! name: String! entries: [Entry!]! }
 type Entry @resource @journal { id: ID! name: String! log: Log! @onDelete(do: CASCADE) }
@@ -16,7 +16,12 @@ type Entry @resource @journal { id: ID! name: String! log: Log! @onDelete(do: CA
 const data = {
   logs: [{ name: 'Of the ship' }],
   entries: [{ name: 'Calm', logId: 1 }],
-  customers: Array.from({ length: 5 }, (_, at) => ({ id: key(at + 1), name: `Ada Lovelace ${at + 1}` })),
+  customers: Array.from({ length: 5 }, (_, at) => ({
+    id: key(at + 1),
+    name: `Ada Lovelace ${at + 1}`,
+    since: '2024-05-01T12:30:00Z',
+    email: 'ada@example.com',
+  })),
   orders: Array.from({ length: 200 }, (_, at) => ({
     price: at === 199 ? '123456789.00' : '1.00',
     remark: at === 0 ? 'Ring twice.' : null,
@@ -83,6 +88,15 @@ browsing('a day with the console', () => {
     expect(await found.locator('.small').evaluate((each: any) => each.scrollWidth <= each.clientWidth)).toBe(
       true,
     );
+  });
+
+  test('on a telephone the name has the most room', async () => {
+    await using here = await visit(duet.url, { viewport: { width: 360, height: 740 } });
+    const { page } = here;
+    await here.go('#/data/Customer');
+    const name = page.locator('td', { hasText: 'Ada Lovelace 1' }).first();
+    await name.waitFor();
+    expect(await isWhole(name)).toBe(true);
   });
 
   test('what a key opens has the focus, and what is typed goes there', async () => {
