@@ -10,6 +10,8 @@ import { dialect } from './dialect.ts';
 const MOST = 128;
 /** There is a statement for every eighth number of keys; the last of them stands in for those that are missing. */
 const STEP = 8;
+/** A longer statement has a filter that takes most of its time; it would be kept for each number of keys. */
+const LONGEST = 4000;
 
 /** A statement around its list: its text for each number of keys, made when it is asked for. */
 interface Around {
@@ -54,6 +56,7 @@ export function withFewKeys(
 }
 
 function aroundList(sql: string, list: string): Around | null {
+  if (sql.length > LONGEST) return null;
   const [before, after, ...others] = sql.split(dialect.among('', list));
   if (before === undefined || after === undefined || others.length > 0) return null;
   // Elsewhere it is still the text that it was.
