@@ -92,6 +92,32 @@ browsing('slow', () => {
     expect(here.complaints).toEqual([]);
   });
 
+  test('where the database that knows the caller is away from the first, it is told, and the page goes on when it is back', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    let isAway = true;
+    const files: number[] = [];
+    await page.route(/\/((openapi|access|file)\.json|_duet\/me)$/, (route) => {
+      if (route.request().url().endsWith('/file.json')) files.push(Date.now());
+      return isAway
+        ? route.fulfill({
+            status: 503,
+            json: { code: 'UNAVAILABLE', status: 503, detail: 'The database cannot be reached.' },
+          })
+        : route.continue();
+    });
+    await page.goto(`${duet.url}/#/data/Owner`);
+    await page.getByRole('status').filter({ hasText: 'cannot be reached. Trying again…' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'The database cannot be reached.' }).waitFor();
+    // What does not answer is asked less and less often.
+    const [first = 0, second = 0, third = 0] = files;
+    expect(third - second).toBeGreaterThan(second - first);
+    isAway = false;
+    await page.getByRole('table').waitFor();
+    await shows(() => page.getByRole('alert').count(), 0);
+    expect(here.complaints).toEqual([]);
+  });
+
   test('before its script is there, the page shows the first screen at its own address alone', async () => {
     for (const [place, cards, loading] of [
       ['', 1, 0],

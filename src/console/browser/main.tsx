@@ -12,7 +12,7 @@ import { CallerNotice } from './views/caller.tsx';
 import { FileNotice } from './views/file-notice.tsx';
 import { GoneNotice } from './views/gone.tsx';
 import { later } from './views/later.tsx';
-import { FaultNotice } from './views/parts.tsx';
+import { FaultNotice, Loading } from './views/parts.tsx';
 import { Shell } from './views/shell.tsx';
 import { View } from './views/view.tsx';
 
@@ -28,21 +28,31 @@ function App() {
       {isFileAll && <Begin state={file.value} />}
       {!isFileAll && (file.value.faults?.length ?? 0) > 0 && <FileNotice state={file.value} />}
       {!isFileAll && schemaFault.value && <FaultNotice fault={schemaFault.value} again={refresh} />}
-      {known && <View schema={known} place={place.value} />}
+      {known ? <View schema={known} place={place.value} /> : !isFileAll && !schemaFault.value && <Loading />}
     </Shell>
   );
 }
 
+/** Nobody waits longer than this without a word. */
+const LONGEST_MS = 3000;
+
 /** What the page came with is there to be read, until there is more to see. */
 async function begin(root: HTMLElement) {
-  await Promise.allSettled([refresh(), followFile()]);
+  const ask = () => {
+    void findMe();
+    return refresh();
+  };
+  // A page that came without places may have nothing to serve yet: then nothing else is asked.
+  const asked = root.querySelector('.side *') && ask();
+  await followFile();
+  if (!isWaiting.value)
+    await Promise.race([asked ?? ask(), new Promise((resolve) => setTimeout(resolve, LONGEST_MS))]);
   root.replaceChildren();
   render(<App />, root);
 }
 
 const root = document.getElementById('app');
 if (root) void begin(root);
-void findMe();
 let wasWaiting = false;
 // As long as there was nothing to serve, nobody could say who is asking.
 isWaiting.subscribe((now) => {

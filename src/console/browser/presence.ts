@@ -9,7 +9,7 @@ export const returns = signal(0);
 
 /** Seldom: most of the time something else is asked, and tells it first. */
 const EVERY_MS = 10_000;
-/** Somebody is waiting for it. */
+/** Somebody is waiting for it; after some time, less impatiently. */
 const AGAIN_MS = 1000;
 /** One that takes connections and never answers is gone, too. */
 const LONGEST_MS = 10_000;
@@ -33,7 +33,7 @@ async function ask(): Promise<void> {
     failures = 0;
   } else failures++;
   isGone.value = failures > 1;
-  timer = setTimeout(lookWhereSeen, failures > 0 ? AGAIN_MS : EVERY_MS);
+  timer = setTimeout(lookWhereSeen, failures > 0 ? AGAIN_MS * Math.min(5, failures) : EVERY_MS);
 }
 
 /** One single request that fails says little: others may be blocked on their way, and this one is answered by whatever lives. */

@@ -6,6 +6,8 @@ import { refresh } from './load.ts';
 
 /** Soon enough for somebody who has just saved a file. */
 const LOOK_MS = 1000;
+/** How often nobody has answered, one time after the other: then less and less often. */
+let misses = 0;
 
 /** Empty where nobody is working on it. */
 export interface FileState {
@@ -34,7 +36,8 @@ export async function followFile(): Promise<void> {
     file.value = state;
     if (before !== undefined && before !== state.loads) void refresh();
   }
-  setTimeout(followFile, LOOK_MS);
+  misses = state ? 0 : misses + 1;
+  setTimeout(followFile, LOOK_MS * Math.min(8, 1 + misses));
 }
 
 /** Undefined when the service cannot be reached, or is busy: it may be starting again. */

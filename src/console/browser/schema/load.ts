@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 import { graphqlResult } from '../doors/graphql-answer.ts';
 import { restFault } from '../doors/rest.ts';
 import { exchange, patiently } from '../doors/send.ts';
-import type { Fault, Wire } from '../doors/wire.ts';
+import { type Fault, isAway, type Wire } from '../doors/wire.ts';
 import { type Allowed, takeAllowed } from '../session.ts';
 import { type Introspection, introspectionQuery } from './introspection.ts';
 import { readSchema } from './merge.ts';
@@ -51,11 +51,15 @@ async function introspected(): Promise<Introspection | undefined> {
 export const schema = signal<Schema | undefined>(undefined);
 export const schemaFault = signal<Fault | undefined>(undefined);
 
+const AGAIN_MS = 5000;
+
 export async function refresh(): Promise<void> {
   try {
     schema.value = await loadSchema();
     schemaFault.value = undefined;
   } catch (error) {
     schemaFault.value = error as Fault;
+    // Without it there is nothing to see: what was away, such as the database that knows the caller's key, may be back.
+    if (!schema.value && isAway(error as Fault)) setTimeout(refresh, AGAIN_MS);
   }
 }

@@ -177,8 +177,7 @@ function Who({ somebody, named }: { somebody: Somebody; named: readonly string[]
       </div>
       {me.value?.authentication && !me.value.signsTokens && (
         <p class="quiet small">
-          To see the data as they do, sign in with a token of theirs: this service does not have the secret
-          that tokens are signed with.
+          To see the data as they do, sign in with a token of theirs: this service cannot sign one.
         </p>
       )}
       {fault.value && <FaultNotice fault={fault.value} />}

@@ -40,7 +40,7 @@ export function Jobs({ query }: { query: URLSearchParams }) {
   return (
     <Page
       title="Jobs"
-      about="What the service does after a commit or on a schedule. A job that fails is retried for about three days; then it has failed for good, and waits for somebody to retry or drop it."
+      about="What the service does after a commit or on a schedule. A job that fails is retried for about three days, and has then failed for good."
       wire={wire}
       told={told}
       tools={

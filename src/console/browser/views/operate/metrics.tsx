@@ -56,7 +56,7 @@ export function Metrics() {
         // Who is asking does not change by asking again.
         if (!isAway(fault.value)) return;
       }
-      timer = setTimeout(read, EVERY_MS);
+      timer = setTimeout(read, fault.value ? 5 * EVERY_MS : EVERY_MS);
     };
     read();
     return () => {
@@ -68,7 +68,7 @@ export function Metrics() {
     <>
       <Heading
         title="Metrics"
-        about="Read from `/metrics` every two seconds; these readings, health checks and pages of operators are not counted. Plots cover up to two minutes, numbers the last 30 seconds. p95: 95 of 100 requests took no longer."
+        about="Read from `/metrics` every two seconds; pages of operators are not counted. Plots cover two minutes, numbers 30 seconds. p95: 95 of 100 requests took no longer."
       >
         <button
           type="button"
@@ -122,13 +122,16 @@ function observed(source: Source): { now: Flow[]; steps: ReadonlyMap<string, Flo
 function Summary() {
   const { now, steps } = observed(everything);
   const [all] = now;
-  if (!all)
+  const past = steps.map((step) => step.get('all'));
+  // Plots of nothing would say less.
+  if (!all || !past.some((flow) => flow?.perSecond))
     return (
       <p class="quiet">
-        {readings.value.length < 2 ? 'Waiting for the second reading…' : 'No requests yet.'}
+        {readings.value.length < 2
+          ? 'Waiting for the second reading…'
+          : 'No requests while this page has watched.'}
       </p>
     );
-  const past = steps.map((step) => step.get('all'));
   const values = (of: (flow: Flow) => number | undefined) => past.map((flow) => (flow && of(flow)) ?? 0);
   return (
     <div class="cards figures">

@@ -32,7 +32,7 @@ export function Requests({ query }: { query: URLSearchParams }) {
   return (
     <Page
       title="Requests"
-      about="The last 200 that this server has answered since it started, without their bodies. The log has all of them."
+      about="The last 200 since this server started, without bodies. The log has all of them."
       wire={wire}
       told={told}
     >
