@@ -136,26 +136,43 @@ const TOGETHER = 24;
 /** Seconds: what a file takes, or one of those of which it is not known. */
 const weight = (file: string) => known(file) || 1.7;
 
-/** A browser is ended when the first file is done that has used it. */
-const isByItself = (file: string) => known(file) > SHORT || file.startsWith('test/console/');
+/** Seconds: how long all of them take that share a browser, which takes two to start and to load the console once. */
+const BROWSING = 120;
+
+/** Files in their order, as many to a process as take so many seconds. */
+function filled(files: readonly string[], seconds: number): string[][] {
+  const all: string[][] = [];
+  let left = 0;
+  for (const file of files) {
+    left -= weight(file);
+    if (left < 0) {
+      all.push([]);
+      left = seconds - weight(file);
+    }
+    all.at(-1)?.push(file);
+  }
+  return all;
+}
 
 /** The longest first, so that none is left over when all others are done; then the short ones, several at a time. */
 function batches(files: readonly string[]): string[][] {
-  const long = files.filter(isByItself).toSorted((one, other) => known(other) - known(one));
-  const all = long.map((file) => [file]);
-  const short = files.filter((file) => !isByItself(file));
-  for (const part of [short.filter((file) => known(file) > 0), short.filter((file) => known(file) === 0)]) {
-    let left = 0;
-    for (const file of part) {
-      left -= weight(file);
-      if (left < 0) {
-        all.push([]);
-        left = TOGETHER - weight(file);
-      }
-      all.at(-1)?.push(file);
-    }
-  }
-  return all;
+  const isBrowsing = (file: string) => file.startsWith('test/console/');
+  const browsing = files.filter(isBrowsing).toSorted((one, other) => known(other) - known(one));
+  const others = files.filter((file) => !isBrowsing(file));
+  const long = others.filter((file) => known(file) > SHORT).map((file) => [file]);
+  const seconds = (batch: readonly string[]) => batch.reduce((sum, file) => sum + weight(file), 0);
+  const short = others.filter((file) => known(file) <= SHORT);
+  return [
+    ...[...long, ...filled(browsing, BROWSING)].toSorted((one, other) => seconds(other) - seconds(one)),
+    ...filled(
+      short.filter((file) => known(file) > 0),
+      TOGETHER,
+    ),
+    ...filled(
+      short.filter((file) => known(file) === 0),
+      TOGETHER,
+    ),
+  ];
 }
 
 async function runAll(): Promise<boolean> {

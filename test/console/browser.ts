@@ -1,9 +1,10 @@
 /** Drives Debian's Chromium as a person would, and hears of everything that goes wrong in it. */
 
-import { afterAll, describe, expect } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { type DatabaseKind, sharedPostgres } from '../app.ts';
+import { atTheEnd } from '../ending.ts';
 import { Folder, Server } from '../process.ts';
 import { buildConsole } from './build.ts';
 
@@ -48,18 +49,16 @@ export const browsing = describe.skipIf(!installed);
 let launched: Promise<Browser> | undefined;
 
 function browser(): Promise<Browser> {
-  launched ??= chromium.launch({
-    executablePath: CHROMIUM,
-    args: [...FLAGS.split(' '), `--disable-features=${OFF}`],
-  });
+  if (!launched) {
+    launched = chromium.launch({
+      executablePath: CHROMIUM,
+      args: [...FLAGS.split(' '), `--disable-features=${OFF}`],
+    });
+    // Not with the file that needed it first: the next one goes on with its pages.
+    atTheEnd(async () => (await launched)?.close());
+  }
   return launched;
 }
-
-afterAll(async () => {
-  await (await launched)?.close();
-  launched = undefined;
-  idle.clear();
-});
 
 /** Pages that nobody visits any more, by the wishes they were opened with: a new one takes twice as much of the processor. */
 const idle = new Map<string, Page>();
