@@ -1,8 +1,5 @@
 /** Opens the real application on a real database for a test, and speaks to it as a client would. */
 
-import { Database } from 'bun:sqlite';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { accessRules } from '../src/access/faults.ts';
 import { type App, createApp } from '../src/app/app.ts';
@@ -18,8 +15,9 @@ import { socketHandlers } from '../src/http/sockets.ts';
 import type { Model } from '../src/schema/model.ts';
 import { readSchema } from '../src/schema/read.ts';
 import { evolve } from '../src/storage/evolve/evolve.ts';
-import { openDatabase } from '../src/storage/open.ts';
+import { type Database, openDatabase } from '../src/storage/open.ts';
 import type { Storage } from '../src/storage/storage.ts';
+import { emptyFile, emptyPostgres } from './emptying.ts';
 import { PgBouncer } from './pgbouncer.ts';
 import { commonPostgres, type Databases, Postgres } from './postgres.ts';
 
@@ -124,27 +122,71 @@ export function sharedPostgres(): Promise<Databases> {
   return shared;
 }
 
-let original: Promise<string> | undefined;
+/** Databases that are copied, by what has been made in them. */
+const originals = new Map<string, Promise<string>>();
+
+/** A copy of a database in which this has been done once. */
+async function copyOf(what: string, make: (url: string) => Promise<void>): Promise<string> {
+  const server = await sharedPostgres();
+  const original =
+    originals.get(what) ??
+    server.database().then(async (url) => {
+      await make(url);
+      await server.left(url);
+      return url;
+    });
+  originals.set(what, original);
+  return server.copy(await original);
+}
+
+/** What a server makes in a database before it serves. */
+async function prepare(
+  url: string,
+  model: Model,
+  work: (opened: Database) => Promise<unknown>,
+): Promise<void> {
+  const { config } = readConfig([], { DATABASE_URL: url });
+  if (!config) throw new Error(`no database can be opened at ${url}`);
+  const opened = openDatabase(config, model, undefined, { apart: APART });
+  try {
+    await work(opened);
+  } finally {
+    await opened.close();
+  }
+}
 
 /**
  * A database as Duet leaves it that was stopped before it made the tables of a schema: its own are there. To copy them takes
  * half of what it takes to open an application on an empty one; tests of a first start take that.
  */
 export async function preparedPostgres(): Promise<string> {
-  const server = await sharedPostgres();
   // What is to be spread over machines is made there.
-  if (SPREADS !== undefined) return server.database();
-  original ??= server.database().then(async (url) => {
-    const { model } = readSchema(shipped.sdl, accessRules, filledTypes(undefined));
-    const { config } = readConfig([], { DATABASE_URL: url });
-    if (!model || !config) throw new Error('what is shipped cannot be opened');
-    const opened = openDatabase(config, model, undefined, { apart: APART });
-    await opened.exclusively(async () => {});
-    await opened.close();
-    await server.left(url);
-    return url;
+  if (SPREADS !== undefined) return (await sharedPostgres()).database();
+  return copyOf('', (url) =>
+    prepare(url, readDeployment(shipped).model, (opened) => opened.exclusively(async () => {})),
+  );
+}
+
+/** Deployments that were opened on a database of their own. */
+const seen = new Set<string>();
+
+/**
+ * A database for a deployment. The first time it makes its tables there itself; whoever opens the same again gets a copy in
+ * which they are, with the first records, which takes less of the processor's time.
+ */
+async function postgresFor(deployment: Deployment): Promise<string> {
+  const { sdl, data, logic } = deployment;
+  const filled = Object.keys(logic ?? {}).filter(filledTypes(logic));
+  const what = JSON.stringify([sdl, data, filled]);
+  // A pooler keeps sessions of what is to be copied.
+  if (!seen.has(what) || SPREADS !== undefined || isPooled) {
+    seen.add(what);
+    return preparedPostgres();
+  }
+  return copyOf(what, (url) => {
+    const { model, program } = readDeployment(deployment);
+    return prepare(url, model, (opened) => evolve(opened, model, program));
   });
-  return server.copy(await original);
 }
 
 const poolers = new Map<string, Promise<PgBouncer>>();
@@ -166,20 +208,25 @@ async function spread(url: string): Promise<void> {
   if (SPREADS !== undefined) await Bun.$`${{ raw: SPREADS }} ${url}`.quiet();
 }
 
+/** What a deployment stores, and what it stores first. */
+function readDeployment({ sdl = shipped.sdl, data = {}, logic }: Deployment) {
+  const { model, faults } = readSchema(sdl, accessRules, filledTypes(logic));
+  if (!model) throw new Error(faults.map(({ line, message }) => `${line}: ${message}`).join('\n'));
+  const { program, faults: unread } = loading(model, data);
+  if (!program) throw new Error(unread.join('\n'));
+  return { model, program };
+}
+
 export async function openApp(
   database: DatabaseKind,
   deployment: Deployment = shipped,
 ): Promise<AppUnderTest> {
-  const url = deployment.url ?? (database === 'sqlite' ? 'sqlite::memory:' : await preparedPostgres());
-  const fills = filledTypes(deployment.logic);
-  const { model, faults } = readSchema(deployment.sdl ?? shipped.sdl, accessRules, fills);
-  if (!model) throw new Error(faults.map(({ line, message }) => `${line}: ${message}`).join('\n'));
+  const url = deployment.url ?? (database === 'sqlite' ? 'sqlite::memory:' : await postgresFor(deployment));
+  const { model, program } = readDeployment(deployment);
   const logic = deployment.logic && readLogic(deployment.logic, model);
   if (logic?.faults) throw new Error(logic.faults.join('\n'));
   const { config, fault } = readConfig([], { ...(await databaseSettings(url)), ...deployment.env });
   if (!config) throw new Error(fault);
-  const load = loading(model, deployment.data ?? {});
-  if (!load.program) throw new Error(load.faults.join('\n'));
 
   const statements: string[] = [];
   const observations: Observation[] = [];
@@ -197,7 +244,7 @@ export async function openApp(
   // Every disk is a slow one here: that way is the longer one, and memory goes the other.
   const { apart = APART, slowMs = deployment.apart ? undefined : 0, sync } = deployment;
   const opened = openDatabase(config, model, trace, { apart, slowMs, sync });
-  const { deprecatedSince } = await evolve(opened, model, load.program);
+  const { deprecatedSince } = await evolve(opened, model, program);
   if (database === 'postgres') await spread(url);
   const storage = deployment.around?.(opened, model, config) ?? opened;
   opened.replicas?.follow((message) => observe({ event: 'notice', message }));
@@ -255,7 +302,8 @@ function doorsOf(app: App): Doors {
 
 /** Hands out the same deployment again and again, each time with nothing in it: much cheaper than a new database. */
 export async function openEmptied(database: DatabaseKind, deployment: Deployment) {
-  const { url, empty, close } = database === 'postgres' ? await emptyPostgres() : emptyFile();
+  const { url, empty, close } =
+    database === 'postgres' ? emptyPostgres(await postgresFor(deployment)) : emptyFile();
   let app: AppUnderTest | undefined;
   return {
     async next(): Promise<AppUnderTest> {
@@ -268,50 +316,6 @@ export async function openEmptied(database: DatabaseKind, deployment: Deployment
       await close();
     },
   };
-}
-
-/** What Duet must find again after a database was emptied. */
-const KEPT = /_duet_(lock|history|duties|search_)/;
-
-/** Row by row, as there are few: `TRUNCATE` makes new files for each table and each of its indexes, which takes ten times as long. */
-async function emptyPostgres() {
-  const url = await preparedPostgres();
-  const admin = new Bun.SQL(url, { max: 1 });
-  const empty = async () => {
-    const tables = await admin.unsafe(
-      "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public'",
-    );
-    const emptied = tables
-      .map((row: { name: string }) => row.name)
-      .filter((name: string) => !KEPT.test(name));
-    const steps = [
-      // No table is asked what it refers to.
-      'SET LOCAL session_replication_role = replica',
-      ...emptied.map((name: string) => `DELETE FROM ${name}`),
-      'SELECT setval(seqrelid, seqstart, false) FROM pg_sequence',
-    ];
-    await admin.unsafe(`BEGIN; ${steps.join('; ')}; COMMIT`);
-  };
-  return { url, empty, close: () => admin.close() };
-}
-
-/** A file, as deployments have it: its writes go another way than those of a database in memory. */
-function emptyFile() {
-  const folder = mkdtempSync(join(tmpdir(), 'duet-'));
-  const path = join(folder, 'duet.db');
-  const empty = async () => {
-    using admin = new Database(path);
-    const tables = admin.query("SELECT name FROM sqlite_schema WHERE type = 'table'").all() as {
-      name: string;
-    }[];
-    const emptied = tables.filter(({ name }) => !KEPT.test(name));
-    admin.run('PRAGMA busy_timeout = 2000');
-    admin.run('PRAGMA foreign_keys = OFF');
-    admin.transaction(() => {
-      for (const { name } of emptied) admin.run(`DELETE FROM "${name}"`);
-    })();
-  };
-  return { url: `sqlite:${path}`, empty, close: async () => rmSync(folder, { recursive: true }) };
 }
 
 async function read(response: Response): Promise<Answer> {
