@@ -7,7 +7,7 @@ import { type Recent, together } from '../base/recent.ts';
 import { clientFault, clientPieces } from '../client/client.ts';
 import { documentLimits, hasAuthentication } from '../config/config.ts';
 import { consoleRoutes, FILE_STATE } from '../console/routes.ts';
-import { requireRole } from '../engine/caller.ts';
+import { anonymous, requireRole } from '../engine/caller.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal/journal.ts';
 import type { Api } from '../engine/logic/api.ts';
@@ -26,7 +26,7 @@ import type { Streams } from '../http/streams.ts';
 import { PAGE } from '../mcp/tools.ts';
 import { actionRoutes } from '../rest/actions.ts';
 import { changesRoutes } from '../rest/changes.ts';
-import { openapi, type Profile } from '../rest/openapi/openapi.ts';
+import { openapi, type Profile, type Served } from '../rest/openapi/openapi.ts';
 import { restRoutes } from '../rest/routes.ts';
 import { agentRoutes } from './agents.ts';
 import { Description } from './description.ts';
@@ -98,15 +98,15 @@ export function router(
     const { objects: most, operations } = engine.limits;
     const limited = config.rateLimitAddress !== null || config.rateLimitCaller !== null;
     const trusting = trusted ? (trusted.only ? 'only' : 'too') : 'no';
-    const served = {
+    const served: Served = {
       most,
       operations,
       graphql: door !== undefined,
       trusted: trusting,
-      authentication,
+      open: authentication ? (resource) => engine.actions(anonymous, resource) : undefined,
       limited,
       replicas: storage.replicas !== undefined,
-    } as const;
+    };
     const profiles = {
       whole: new Description(() => openapi(model, served, 'whole'), JSON_TYPE),
       client: new Description(() => openapi(model, served, 'client'), JSON_TYPE),

@@ -1,9 +1,10 @@
 /** Values that columns admit, for the API description and for commands to paste. */
 
 import type { Fault } from '../base/errors.ts';
+import { matching } from './matching.ts';
 import type { Column, Resource } from './model.ts';
 import type { Scalar } from './scalars.ts';
-import { checkValue, creatable, isScalar } from './values.ts';
+import { checkValue, creatable, isScalar, isText, neededOnCreate, updatable } from './values.ts';
 
 const byFormat: Readonly<Record<string, string>> = {
   email: 'somebody@example.com',
@@ -47,8 +48,19 @@ export function exampleInput(resource: Resource, wanted: (column: Column) => boo
   return exampleOfAll(creatable(resource).filter(wanted));
 }
 
-export function exampleRecord({ columns }: Resource) {
-  return exampleOfAll(columns);
+/** The least that a create can hold, or one field where it needs none. */
+export function exampleCreate(resource: Resource) {
+  const [first] = creatable(resource);
+  const needsSome = creatable(resource).some(neededOnCreate);
+  return exampleInput(resource, needsSome ? neededOnCreate : (column) => column === first);
+}
+
+/** A change of one field: the first text, or else the first that is no reference. */
+export function exampleUpdate(resource: Resource): Readonly<Record<string, unknown>> | undefined {
+  const own = updatable(resource).filter(({ reference }) => !reference);
+  const column = own.find(isText) ?? own[0];
+  const value = column && exampleOf(column);
+  return column && value !== undefined ? { [column.name]: value } : undefined;
 }
 
 function exampleOfAll(columns: readonly Column[]): Readonly<Record<string, unknown>> | undefined {
@@ -65,7 +77,7 @@ function guesses(column: Column): unknown[] {
   if (reference) return guesses(reference.target.key);
   const given = 'default' in origin && origin.default != null ? [origin.default].flat() : [];
   if (!isScalar(type)) return [...given, ...type.values.map((each) => each.name)];
-  const { min = 1, max = 1, minLength = 0, maxLength, format } = constraint ?? {};
+  const { min = 1, max = 1, minLength = 0, maxLength, format, pattern } = constraint ?? {};
   if (type.is === 'exact')
     return [...given, ...(type.scale === 2 ? ['12.50'] : []), String(min), String(max), '0'];
   if (type.is === 'number')
@@ -77,5 +89,9 @@ function guesses(column: Column): unknown[] {
   if (type.is !== 'text') return [...given, byStorage[type.stored]];
   const texts = [...(name === 'lang' ? ['en'] : []), ...(format ? [byFormat[format] ?? ''] : []), ...words];
   const sized = (text: string) => text.padEnd(minLength, text).slice(0, maxLength);
-  return [...given, ...texts.flatMap((text) => [text, sized(text)])];
+  return [
+    ...given,
+    ...texts.flatMap((text) => [text, sized(text)]),
+    ...(pattern ? matching(pattern.source) : []),
+  ];
 }

@@ -141,14 +141,17 @@ export class Description {
     return value;
   }
 
-  /** Every example that stands beside a schema. */
+  /** Every example that stands beside a schema, or in it. */
   examples(value: any = this.document, pointer = '#'): { schema: string; value: unknown }[] {
     if (typeof value !== 'object' || value === null) return [];
     const values = Object.values<any>(value.examples ?? {}).map((each) => each.value);
     if ('example' in value) values.push(value.example);
-    const own = value.schema ? values.map((each) => ({ schema: `${pointer}/schema`, value: each })) : [];
+    const beside = value.schema ? values.map((each) => ({ schema: `${pointer}/schema`, value: each })) : [];
+    // Those of a schema itself are a list.
+    const own = Array.isArray(value.examples) ? value.examples : [];
     return [
-      ...own,
+      ...beside,
+      ...own.map((each: unknown) => ({ schema: pointer, value: each })),
       ...Object.entries(value).flatMap(([key, inner]) => this.examples(inner, join(pointer, key))),
     ];
   }

@@ -112,7 +112,7 @@ function doorOf(sdl: string) {
 test('what is told of 300 types is made of small pieces', () => {
   const { model, schema } = doorOf(manySdl);
   const served = { most: 1, operations: 1, graphql: true, trusted: 'no' } as const;
-  const switches = { authentication: false, limited: false, replicas: false };
+  const switches = { open: undefined, limited: false, replicas: false };
   const texts = {
     whole: openapi(model, { ...served, ...switches }, 'whole'),
     client: openapi(model, { ...served, ...switches }, 'client'),

@@ -61,7 +61,8 @@ export class Walk {
   input({ operation }: DescribedOperation, resource: Resource): Record<string, any> {
     const { example } = operation.requestBody.content['application/json'];
     const changed = updatable(resource);
-    const given = example ?? exampleInput(resource, (column) => changed.includes(column)) ?? {};
+    // The examples have what is needed alone.
+    const given = { ...exampleInput(resource, (column) => changed.includes(column)), ...example };
     const entries = Object.entries<unknown>(given).map(([field, value]) => {
       const column = resource.fieldByName.get(field) as Column;
       if (column.reference) return [field, this.key(column.reference.target) ?? value];

@@ -1,5 +1,6 @@
 /** The actions of the schema file, as the API description tells them. */
 
+import { mayRun } from '../../access/rights.ts';
 import { JSON_TYPE } from '../../http/answer.ts';
 import { shapesOf } from '../../schema/actions.ts';
 import type { ActionField, Slot } from '../../schema/model.ts';
@@ -8,11 +9,15 @@ import { defaultOf, keptAs } from '../../schema/values.ts';
 import { pathTo } from '../actions.ts';
 import { columnSchema, documented, list, object, orNull, reference } from './json-schema.ts';
 import { FAILURE, idempotencyKey, withHeaders } from './responses.ts';
+import { guarded } from './security.ts';
 
 export const ACTIONS = 'Actions';
 
-export function actionPaths(actions: readonly ActionField[]): Record<string, JsonSchema> {
-  return Object.fromEntries(actions.map((action) => [pathTo(action), pathItem(action)]));
+export function actionPaths(actions: readonly ActionField[], isGuarded: boolean): Record<string, JsonSchema> {
+  const closed = (action: ActionField) => isGuarded && !mayRun([], action);
+  return Object.fromEntries(
+    actions.map((action) => [pathTo(action), guarded(pathItem(action), closed(action) ? [] : undefined)]),
+  );
 }
 
 /** The plain types that they take and answer with. */

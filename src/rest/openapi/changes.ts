@@ -13,6 +13,7 @@ import { type Context, ifMatch, ifNoneMatch, keyOfWrite, keyParameter, LIVE, one
 import { whereParameter } from './parameters.ts';
 import { always, bodied, FAILURE, type Failures, withHeaders } from './responses.ts';
 import type { Schemas } from './schemas.ts';
+import { guarded } from './security.ts';
 
 export const CHANGES_TAG = 'Changes';
 
@@ -45,6 +46,7 @@ export function changesPaths(model: Model, context: Context, failures: Failures)
       const all = feed(`changesOf${name}`, `What has happened to ${plural}`, answer, [where]);
       const own = feed(`changesOfOne${name}`, `What has happened to one ${singular}`, answer, [where]);
       const parametersOfKey = [keyParameter(context, resource)];
+      const open = context.open?.(resource);
       const back = {
         operationId: `restore${name}`,
         summary: `Write one ${singular} as it was`,
@@ -56,14 +58,14 @@ export function changesPaths(model: Model, context: Context, failures: Failures)
       return [
         ...(isRestorable(resource)
           ? [
-              [`/${path}/{${key.name}}/restore`, { parameters: parametersOfKey, post: back }] as [
-                string,
-                JsonSchema,
-              ],
+              [
+                `/${path}/{${key.name}}/restore`,
+                { parameters: parametersOfKey, ...guarded({ post: back }, open, ofRestore) },
+              ] as [string, JsonSchema],
             ]
           : []),
-        [`/${CHANGES_PATH}/${path}`, all],
-        [`/${CHANGES_PATH}/${path}/{${key.name}}`, { parameters: parametersOfKey, ...own }],
+        [`/${CHANGES_PATH}/${path}`, guarded(all, open)],
+        [`/${CHANGES_PATH}/${path}/{${key.name}}`, { parameters: parametersOfKey, ...guarded(own, open) }],
       ];
     }),
   ]);
@@ -101,6 +103,9 @@ function shared(failures: Failures): JsonSchema {
     },
   };
 }
+
+/** It changes a record, or creates it again. */
+const ofRestore = { post: ['UPDATE', 'CREATE'] } as const;
 
 const ofFeeds = {
   after: {

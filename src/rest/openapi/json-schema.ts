@@ -38,7 +38,10 @@ export const scalarSchemas: ReadonlyMap<string, JsonSchema> = new Map(
   [Serial, ...scalars.values()].flatMap((scalar): [string, JsonSchema][] => {
     const { description, graphql, jsonSchema } = scalar;
     const isBrief = description === undefined && Object.keys(jsonSchema).length <= 2;
-    return isBrief ? [] : [[graphql, { ...(description !== undefined && { description }), ...jsonSchema }]];
+    const told = { ...(description !== undefined && { description }), ...jsonSchema };
+    // Otherwise readers show the least of them.
+    const examples = jsonSchema['type'] === 'integer' ? { examples: [1] } : {};
+    return isBrief ? [] : [[graphql, { ...told, ...examples }]];
   }),
 );
 

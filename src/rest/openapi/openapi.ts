@@ -1,16 +1,18 @@
 /** Model → the OpenAPI 3.1 document at `/openapi.json`. */
 
 import type { Code } from '../../base/errors.ts';
-import type { Model } from '../../schema/model.ts';
+import type { Action, Model, Resource } from '../../schema/model.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
 import { ACTIONS, actionPaths, actionSchemas } from './actions.ts';
 import { CHANGES_TAG, changesPaths, changesSchemas } from './changes.ts';
+import { introduction } from './introduction.ts';
 import { documented } from './json-schema.ts';
 import { type Context, deprecatedWithin, pathsOf, recordParameters, recordResponses } from './operations.ts';
 import { SharedParameters, sortSchema } from './parameters.ts';
 import { positioned, positionedAll, positionHeaders, positionParameters } from './positions.ts';
 import { errorSchemas, Failures, headers } from './responses.ts';
 import { Schemas } from './schemas.ts';
+import { anybody } from './security.ts';
 import { SERVICE, servicePaths, serviceSchemas } from './service.ts';
 import { transaction } from './transaction.ts';
 import { webhookSchemas, webhooksOf } from './webhooks.ts';
@@ -24,8 +26,8 @@ export interface Served {
   readonly graphql: boolean;
   /** Whether GraphQL documents can be named, and whether they must be. */
   readonly trusted: 'no' | 'too' | 'only';
-  /** Whether callers can be known. */
-  readonly authentication: boolean;
+  /** What the anonymous may do with some records at least; undefined where callers cannot be known. */
+  readonly open: ((resource: Resource) => readonly Action[]) | undefined;
   /** Whether there are rate limits. */
   readonly limited: boolean;
   /** Whether replicas answer reads, so that positions tell what they must show. */
@@ -40,24 +42,31 @@ export type Profile = 'whole' | 'client';
  * their turn in between.
  */
 export function* openapi(model: Model, served: Served, profile: Profile): Generator<string> {
-  const { most, operations, graphql, trusted, authentication, limited, replicas } = served;
+  const { most, operations, graphql, trusted, open, limited, replicas } = served;
   const isPlain = profile === 'client';
   const schemas = new Schemas(model, isPlain);
   const guard: Code[] = ['UNAVAILABLE'];
-  if (authentication) guard.push('UNAUTHENTICATED', 'FORBIDDEN');
+  if (open) guard.push('UNAUTHENTICATED', 'FORBIDDEN');
   if (limited) guard.push('RATE_LIMITED');
   const failures = new Failures(schemas, guard);
   const parameters = new SharedParameters({ ...recordParameters, ...(replicas && positionParameters) });
   const resources = model.resources.filter(({ rest }) => rest);
   const answers: Record<string, JsonSchema> = { ...recordResponses };
-  const context: Context = { schemas, parameters, most, deprecated: deprecatedWithin(resources), answers };
+  const context: Context = {
+    schemas,
+    parameters,
+    most,
+    deprecated: deprecatedWithin(resources),
+    answers,
+    open,
+  };
   const hasActions = model.actions.length > 0;
   const head = {
     openapi: '3.1.1',
-    info: { title: 'Duet', version: model.fingerprint, description: introduction },
+    info: { title: 'Duet', version: model.fingerprint, description: introduction(resources) },
     servers: [{ url: '/' }],
-    // Whether the anonymous may do something is told by the rules of the schema, one by one.
-    ...(authentication && { security: [{ bearer: [] }, {}] }),
+    // What no rule allows to the anonymous says so itself.
+    ...(open && { security: anybody }),
     tags: [
       ...resources.map((resource) => ({ name: resource.name, ...told(resource) })),
       ...(hasActions ? [{ name: ACTIONS, description: 'What this deployment does.' }] : []),
@@ -69,10 +78,11 @@ export function* openapi(model: Model, served: Served, profile: Profile): Genera
   };
   function* paths(): Generator<[string, JsonSchema]> {
     for (const resource of resources) yield* pathsOf(context, resource);
-    yield* Object.entries(actionPaths(model.actions));
+    yield* Object.entries(actionPaths(model.actions, open !== undefined));
     yield* Object.entries(changesPaths(model, context, failures));
     yield ['/transaction', { post: transaction(resources, failures, operations, hasActions) }];
-    if (!isPlain) yield* Object.entries(servicePaths(schemas, failures, graphql, trusted));
+    if (!isPlain)
+      yield* Object.entries(servicePaths(schemas, failures, graphql, trusted, open !== undefined));
   }
   function* described(): Generator<[string, JsonSchema]> {
     const all = {
@@ -103,7 +113,7 @@ export function* openapi(model: Model, served: Served, profile: Profile): Genera
     parameters: parameters.all,
     responses: { ...(replicas ? positionedAll(answers) : answers), ...failures.all },
     headers: replicas ? { ...headers, ...positionHeaders } : headers,
-    ...(authentication && { securitySchemes: { bearer } }),
+    ...(open && { securitySchemes: { bearer } }),
   });
   used.see(shared);
   yield `,"components":${shared.slice(0, -1)},"schemas":{`;
@@ -143,21 +153,6 @@ const bearer = {
   scheme: 'bearer',
   description: 'A token of the issuer that this service trusts, or an API key (`duet_…`).',
 };
-
-const introduction = `Resources as JSON over HTTP.
-
-\`HEAD\` goes with every \`GET\`, and \`OPTIONS\` answers 204 with \`Allow\`. Another method on one of these paths is 405
-with \`Allow\`, another path is 404; both have the body of any other error. Unknown or repeated parameters are 400. Every answer has an \`X-Request-Id\`, which
-names it in the log; a client may choose it by the same header.
-
-An answer has all fields of a record, or those that \`fields\` asks for, and related records where \`include\` asks for them. A
-body called \`…Create\` is a new record, \`…Update\` changes of one, the rest of which stays, and \`…Where\` says which records
-are meant.
-
-Filters are parameters: \`pages=412\`, \`pages[gte]=100\`; in \`pages[in]=1,2\`, as in every list, values stand between commas. They
-lead through references too: \`author.name=Ann\`. \`where\` is a filter as JSON, for what parameters cannot say; all of them
-must match. A new record has a \`Location\`; with \`fields\` or \`include\` there is no \`ETag\`. In a PUT, what is \`readOnly\` may be
-repeated as it is stored, so that what was read can be sent.`;
 
 function told(named: Parameters<typeof documented>[0]): JsonSchema {
   const { description } = documented(named);

@@ -2,8 +2,8 @@
 
 import { JSON_TYPE } from '../../http/answer.ts';
 import { EVENT_TYPE } from '../../http/streams.ts';
-import { exampleInput, exampleOf } from '../../schema/examples.ts';
-import type { OperationKind, Resource } from '../../schema/model.ts';
+import { exampleCreate, exampleOf, exampleUpdate } from '../../schema/examples.ts';
+import type { Action, OperationKind, Resource } from '../../schema/model.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
 import { upsertKeys } from '../../schema/upserts.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../export.ts';
@@ -17,6 +17,7 @@ import {
 } from './parameters.ts';
 import { FAILURE, idempotencyKey, withHeaders } from './responses.ts';
 import type { Schemas } from './schemas.ts';
+import { guarded } from './security.ts';
 
 type Operation = JsonSchema;
 
@@ -29,6 +30,8 @@ export interface Context {
   readonly deprecated: ReadonlySet<Resource>;
   /** What several operations answer. */
   readonly answers: Record<string, JsonSchema>;
+  /** What the anonymous may do; undefined where callers cannot be known. */
+  readonly open: ((resource: Resource) => readonly Action[]) | undefined;
 }
 
 export function pathsOf(context: Context, resource: Resource): [string, JsonSchema][] {
@@ -47,13 +50,15 @@ export function pathsOf(context: Context, resource: Resource): [string, JsonSche
   });
   const { path, key } = resource;
   const found: [string, JsonSchema][] = [];
+  const open = context.open?.(resource);
   if (all.length > 0) {
     const parameters = parametersOfOne({ ...context, resource });
-    found.push([`/${path}`, { ...(parameters.length > 0 && { parameters }), ...Object.fromEntries(all) }]);
+    const operations = guarded(Object.fromEntries(all), open);
+    found.push([`/${path}`, { ...(parameters.length > 0 && { parameters }), ...operations }]);
   }
   if (one.length > 0) {
     const parameters = [keyParameter(context, resource), ifNoneMatch];
-    found.push([`/${path}/{${key.name}}`, { parameters, ...Object.fromEntries(one) }]);
+    found.push([`/${path}/{${key.name}}`, { parameters, ...guarded(Object.fromEntries(one), open) }]);
   }
   return found;
 }
@@ -125,7 +130,7 @@ export const LIVE = 'LiveEvents';
 
 function creation(context: Context, resource: Resource): Operation {
   const { schemas } = context;
-  const example = schemas.isPlain ? undefined : exampleInput(resource, () => true);
+  const example = schemas.isPlain ? undefined : exampleCreate(resource);
   return operation(resource, 'create', `Create one ${resource.singular}`, {
     parameters: [...parametersOfCreate({ ...context, resource }), keyOfWrite],
     requestBody: body(schemas.part(resource, 'Create'), example),
@@ -138,9 +143,11 @@ function creation(context: Context, resource: Resource): Operation {
 }
 
 function update(context: Context, resource: Resource): Operation {
+  const { schemas } = context;
+  const example = schemas.isPlain ? undefined : exampleUpdate(resource);
   return operation(resource, 'update', `Change one ${resource.singular}`, {
     parameters: [...parametersOfOne({ ...context, resource }), ifMatch, keyOfWrite],
-    requestBody: body(context.schemas.part(resource, 'Update')),
+    requestBody: body(schemas.part(resource, 'Update'), example),
     responses: { 200: one(context, resource), default: FAILURE },
   });
 }

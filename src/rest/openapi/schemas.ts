@@ -66,7 +66,10 @@ export class Schemas {
     yield [this.name('Comparison'), comparison];
     const [version] = served.map((resource) => resource.version);
     if (version)
-      yield [this.name('Version'), { ...columnSchema(version), ...documented(version), readOnly: true }];
+      yield [
+        this.name('Version'),
+        { ...columnSchema(version), ...documented(version), readOnly: true, examples: [1] },
+      ];
     yield* this.#common;
   }
 

@@ -15,12 +15,14 @@ import {
   withHeaders,
 } from './responses.ts';
 import type { Schemas } from './schemas.ts';
+import { guarded } from './security.ts';
 
 export function servicePaths(
   schemas: Schemas,
   failures: Failures,
   graphql: boolean,
   trusted: Trusting,
+  isGuarded: boolean,
 ): Record<string, JsonSchema> {
   const get = (
     operationId: string,
@@ -79,7 +81,10 @@ export function servicePaths(
       status('ready', { replicas }),
       stored,
     ),
-    '/metrics': get('metrics', 'Numbers about the service, for Prometheus', METRICS, text),
+    '/metrics': guarded(
+      get('metrics', 'Numbers about the service, for Prometheus', METRICS, text),
+      isGuarded ? [] : undefined,
+    ),
   };
 }
 

@@ -34,8 +34,47 @@ sheet.rel = 'stylesheet';
 sheet.href = styles;
 document.head.append(sheet);
 
+interface Parameter {
+  readonly in?: string;
+  readonly required?: boolean;
+  readonly schema?: { readonly minimum?: number };
+  examples?: object;
+}
+
+/**
+ * Without examples of their own, parameters are filled with the default or the first of what they can be, and sent: then each
+ * list counts, and each create is an upsert. What is optional is off until somebody wants it; where nothing is taken for 0 and 0 is wrong, it has a number.
+ */
+function leftOut(parameters: Readonly<Record<string, Parameter>> | readonly Parameter[] = {}): void {
+  for (const each of Object.values<Parameter>(parameters))
+    if (each.in && each.in !== 'path' && !each.required) {
+      const value = each.schema?.minimum === 1 ? 50 : '';
+      each.examples = { default: { value, 'x-disabled': true } };
+    }
+}
+
+interface Described {
+  readonly info: { version: string };
+  readonly components: { readonly parameters?: Readonly<Record<string, Parameter>> };
+  readonly paths: Readonly<Record<string, Operation & Readonly<Record<string, Operation>>>>;
+}
+
+interface Operation {
+  readonly parameters?: readonly Parameter[];
+}
+
+async function described(): Promise<Described> {
+  const document: Described = await (await fetch('/openapi.json')).json();
+  // What names the schema file says nothing to people.
+  document.info.version = '';
+  leftOut(document.components.parameters);
+  for (const item of Object.values(document.paths))
+    for (const each of [item, ...Object.values(item)]) leftOut(each.parameters);
+  return document;
+}
+
 createApiReference('#reference', {
-  url: '/openapi.json',
+  content: await described(),
   // The document says `/`, which Scalar would put before paths that begin with one.
   servers: [{ url: location.origin }],
   // Everything that would talk to somebody else is off.
