@@ -9,7 +9,10 @@ const key = (at: number) => `0190f5a0-7c1e-7a64-b3f5-${String(at).padStart(12, '
 const sdl = `
 type Customer @resource { id: UUID! name: String! since: DateTime email: String city: String orders: [Order!]! }
 type Order @resource { id: ID! price: Decimal! @decimal(scale: 2) remark: String customer: Customer }
-type Log @resource @journal { id: ID! name: String! entries: [Entry!]! }
+"""
+What \`happens\`.
+"""
+type Log @resource @journal @check(where: { name: { ne: "x" } }, message: "A log has a name.") { id: ID! name: String! entries: [Entry!]! }
 type Entry @resource @journal { id: ID! name: String! log: Log! @onDelete(do: CASCADE) }
 `;
 
@@ -222,18 +225,23 @@ browsing('a day with the console', () => {
       await using here = await visit(duet.url);
       const { page } = here;
       const dialog = page.getByRole('dialog');
+      await here.go('#/data/Log');
+      // What the file says of it, and what is always true of it under that.
+      const about = page.locator('.heading p');
+      await about.waitFor();
+      expect(await about.innerHTML()).toBe('What <code>happens</code>.<br>Always true: A log has a name.');
       await here.go('#/data/Log/record/1');
       await page.getByRole('radio', { name: door }).check();
       await page.getByRole('button', { name: 'Delete' }).click();
       await dialog
         .getByText(
-          'Records that belong to it are deleted too: Entry. It can be undone for as long as the history is kept, without those.',
+          'Records that belong to it are deleted too: Entry. You can bring it back for as long as the history is kept, but not what belongs to it.',
         )
         .waitFor();
       await page.keyboard.press('Escape');
       await here.go('#/data/Entry/record/1');
       await page.getByRole('button', { name: 'Delete' }).click();
-      await dialog.getByText('It can be undone for as long as the history is kept.').waitFor();
+      await dialog.getByText('You can bring it back for as long as the history is kept.').waitFor();
       await page.keyboard.press('Escape');
       await here.go('#/data/Customer');
       for (const at of [4, 5]) await page.getByLabel(`Select Ada Lovelace ${at}`).click();
@@ -241,12 +249,17 @@ browsing('a day with the console', () => {
       await dialog.getByRole('button', { name: 'Delete 2 records' }).click();
       await dialog.getByText('Refused for Ada Lovelace 4.', { exact: true }).waitFor();
       // It leads there, and from there to what stands against it.
-      await dialog.getByRole('link', { name: 'Ada Lovelace 4' }).click();
+      const link = dialog.getByRole('link', { name: 'Ada Lovelace 4' });
+      await here.go((await link.getAttribute('href')) ?? '');
       await page.getByRole('heading', { name: 'Ada Lovelace 4' }).waitFor();
       await page.getByRole('button', { name: 'Delete' }).click();
       await dialog.getByText('This cannot be undone.').waitFor();
       await dialog.getByRole('button', { name: 'Delete it' }).click();
-      await dialog.getByRole('link', { name: 'Show the orders that refer to it' }).click();
+      await shows(
+        () => dialog.getByRole('alert').textContent(),
+        'It cannot be deleted: Order still refers to it as customer. Show those records',
+      );
+      await dialog.getByRole('link', { name: 'Show those records' }).click();
       await page.getByText('50 of 200').first().waitFor();
       expect(here.complaints).toEqual([]);
     },

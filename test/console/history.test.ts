@@ -161,7 +161,7 @@ browsing.each([...databases])('on %s', (database) => {
     // What was deleted is found by its address, and comes back under its key.
     await here.go(`#/data/Book/record/${id}`);
     await page.getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('It can be undone for as long as the history is kept').waitFor();
+    await page.getByText('You can bring it back for as long as the history is kept.').waitFor();
     await page.getByRole('button', { name: 'Delete it' }).click();
     await page.waitForURL(/#\/data\/Book$/);
     await here.go(`#/data/Book/record/${id}`);

@@ -22,7 +22,7 @@ interface ConfirmProps {
   yes: string;
   /** Throws a Fault. */
   onYes: () => Promise<unknown>;
-  /** What else there is to say when it was refused. */
+  /** What there is to say when it was refused, where that is more than the service says. */
   refused?: (fault: Fault) => ComponentChildren;
 }
 
@@ -68,8 +68,7 @@ export function Confirm({
       {asking.value && (
         <Dialog title={title} isWide={isWide} onClose={close}>
           {children}
-          {fault.value && <FaultNotice fault={fault.value} />}
-          {fault.value && refused?.(fault.value)}
+          {fault.value && (refused?.(fault.value) ?? <FaultNotice fault={fault.value} />)}
           <div class="actions">
             <button type="button" onClick={close}>
               Cancel
@@ -91,7 +90,7 @@ export function Undone({ resource, schema, it }: { resource: Resource; schema: S
     <>
       {along.length > 0 && `Records that belong to ${it} are deleted too: ${along.join(', ')}. `}
       {mayUndelete(resource)
-        ? `It can be undone for as long as the history is kept${along.length > 0 ? ', without those' : ''}.`
+        ? `You can bring ${it} back for as long as the history is kept${along.length > 0 ? `, but not what belongs to ${it}` : ''}.`
         : 'This cannot be undone.'}
     </>
   );

@@ -121,9 +121,23 @@ export function SignIn() {
   );
 }
 
-/** What the schema file says of something, with its `code` as code. */
+/** What the schema file says of something, with its `code` as code and its paragraphs under each other. */
 export function Prose({ text }: { text: string }) {
-  return <>{text.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}</>;
+  return (
+    <>
+      {text
+        .split(/(`[^`]*`|\n\n)/)
+        .map((part, at) =>
+          part === '\n\n' ? (
+            <br key={at} />
+          ) : part[0] === '`' ? (
+            <code key={at}>{part.slice(1, -1)}</code>
+          ) : (
+            part
+          ),
+        )}
+    </>
+  );
 }
 
 /** What stands where there is nothing to show, and what can be done about it. */

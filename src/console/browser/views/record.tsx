@@ -170,19 +170,18 @@ function Delete({ ask, schema, name }: { ask: DeleteAsk; schema: Schema; name: s
   );
 }
 
-/** `An orderLine still refers to this order as its order`: a way to those that do. */
+/** `An orderLine still refers to this order as its order`, with a way to those that do. */
 function referring({ errors }: Fault, { resource, key }: DeleteAsk, schema: Schema) {
   const [, owner, name] = /^\w+ (\w+) still refers .+ as its (\w+)$/.exec(errors[0]?.detail ?? '') ?? [];
   const target = schema.resources.find((each) => each.name.toLowerCase() === owner?.toLowerCase());
   const via = target?.columns.find(
     ({ reference }) => reference?.name === name && reference?.target === resource.name,
   );
+  if (!via || !target?.operations.has('LIST')) return undefined;
   return (
-    via &&
-    target?.operations.has('LIST') && (
-      <p>
-        <a href={allLink(target, via.name, key)}>Show the {target.plural} that refer to it</a>
-      </p>
-    )
+    <div class="notice bad" role="alert">
+      It cannot be deleted: {target.name} still refers to it as {name}.{' '}
+      <a href={allLink(target, via.name, key)}>Show those records</a>
+    </div>
   );
 }

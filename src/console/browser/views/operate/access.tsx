@@ -161,7 +161,7 @@ function Who({ somebody, named }: { somebody: Somebody; named: readonly string[]
   const unknown = namesIn(roles.value).filter((role) => role !== 'authenticated' && !named.includes(role));
   return (
     <form class="who card" onSubmit={explain}>
-      <Line label="Subject" value={subject} placeholder="the sub of their token" />
+      <Line label="Subject" value={subject} placeholder="their user id, as their token has it" />
       <Roles value={roles} known={named} />
       <Line label="Other claims, as JSON" value={claims} placeholder={'{"team": 3}'} wrong={wrong} />
       <div class="tools">
