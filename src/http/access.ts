@@ -5,10 +5,11 @@ import type { Model } from '../schema/model.ts';
 import { answer } from './answer.ts';
 import type { Handler } from './exchange.ts';
 
-/** `{"Post":["READ","CREATE"]}`: what is not listed is refused, whichever the record. */
-export function accessOf({ resources }: Model, engine: Engine): Handler {
+/** `{"publish":["RUN"],"Post":["READ","CREATE"]}`: what is not listed is refused, whichever the record. */
+export function accessOf({ resources, actions }: Model, engine: Engine): Handler {
   return ({ caller }) => {
-    const actions = resources.map((resource) => [resource.name, engine.actions(caller, resource)]);
-    return answer(200, JSON.stringify(Object.fromEntries(actions)));
+    const runs = actions.map((action) => [action.name, engine.mayRun(caller, action) ? ['RUN'] : []]);
+    const does = resources.map((resource) => [resource.name, engine.actions(caller, resource)]);
+    return answer(200, JSON.stringify(Object.fromEntries([...runs, ...does])));
   };
 }

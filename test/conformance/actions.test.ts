@@ -398,6 +398,14 @@ describe.each([...databases])('who may run it, on %s', (database) => {
     expect([await run('hello', {}), await run('hello', bob)]).toEqual([200, 200]);
     expect([await run('known', {}), await run('known', bob)]).toEqual([401, 200]);
     expect([await run('nobody', {}), await run('nobody', ann)]).toEqual([401, 403]);
+    // Whoever asks is told so before.
+    const may = async (headers: any) => {
+      const { Note: _, ...told } = (await app.rest('GET', '/access.json', undefined, headers)).body;
+      return told;
+    };
+    const [yes, no] = [['RUN'], []];
+    expect(await may({})).toEqual({ write: no, hello: yes, known: no, nobody: no });
+    expect(await may(ann)).toEqual({ write: yes, hello: yes, known: yes, nobody: no });
     // What the caller may not see is not in the answer either, though it was written.
     const hidden = await app.rest('POST', '/actions/write', { text: 'h', public: false }, ann);
     expect([hidden.status, hidden.body]).toEqual([200, null]);

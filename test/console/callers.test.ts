@@ -18,7 +18,9 @@ type Note @resource
 type Plan @resource @allow(to: [READ], role: "authenticated") { id: ID! title: String! }
 type Memo @resource @allow(to: [READ]) @allow(to: [UPDATE, DELETE], role: "authenticated") { id: ID! text: String! }
 type Draft @resource @allow(to: [READ], where: { isPublic: { eq: true } }) { id: ID! isPublic: Boolean! title: String! }
+type Mutation { rest: String @action @allow(role: "authenticated")  greet: String @action @allow }
 `;
+const logic = 'export default { Mutation: { rest: () => null, greet: () => null } };';
 const data = {
   notes: [
     { by: 'ann', text: 'Of Ann' },
@@ -38,7 +40,7 @@ async function tokenOf(sub: string, ...roles: string[]): Promise<string> {
 browsing('callers', () => {
   let duet: Awaited<ReturnType<typeof service>>;
   beforeAll(async () => {
-    duet = await service('sqlite', { sdl, data, env: { AUTH_SECRET: SECRET } });
+    duet = await service('sqlite', { sdl, data, logic, env: { AUTH_SECRET: SECRET } });
   });
   afterAll(() => duet.end());
 
@@ -55,6 +57,13 @@ browsing('callers', () => {
     // Nobody has asked for the records of a type yet: the panel tells of the schema.
     const dock = page.getByRole('region', { name: 'REST and GraphQL' });
     await dock.locator('pre', { hasText: '/openapi.json' }).waitFor();
+    await card('/actions/rest').getByText('sign in to run').waitFor();
+    expect(await card('/actions/greet').getByText('sign in to run').count()).toBe(0);
+    // A lock in the menu, of types and of actions.
+    const drawn = (name: string) =>
+      page.getByRole('navigation').getByRole('link', { name, exact: true }).locator('path').getAttribute('d');
+    expect(await drawn('rest')).toBe(await drawn('Plan'));
+    expect(await drawn('greet')).not.toBe(await drawn('Plan'));
     // What everybody may read is there without one.
     await here.go('#/data/Note');
     await page.getByText('Of Bob').waitFor();

@@ -1,7 +1,7 @@
 /** What lasts while the page is open: the token, the door in use, the looks, and what the caller may not do. */
 
 import { effect, signal } from '@preact/signals';
-import type { Door, Operation, Resource } from './schema/types.ts';
+import type { Action, Door, Operation, Resource } from './schema/types.ts';
 import type { Language } from './snippets.ts';
 
 /** For as long as the tab is open, and in no other: a reload keeps it, and nothing that outlives the tab has it. */
@@ -22,7 +22,7 @@ narrow.addEventListener('change', () => {
 export const dockHeight = signal(Number(remembered('dock-height')) || 0);
 /** What the panel writes requests in. */
 export const snippet = signal((remembered('snippet') ?? 'curl') as Language);
-/** What the service says that the caller may do, by type; nothing is known of it at first. */
+/** What the service says that the caller may do, by type and action; nothing is known of it at first. */
 const allowed = signal<Allowed>({});
 /** Records that the service has refused to let the caller change: rules may tell one record from another. */
 const refused = signal<ReadonlySet<string>>(new Set());
@@ -112,6 +112,10 @@ export function wasRefused(resource: Resource, operation: Operation, key: unknow
 /** Whether the service has the operation, and would not refuse it to this caller. */
 export function may(resource: Resource, operation: Operation, key?: unknown): boolean {
   return resource.operations.has(operation) && !isRefused(resource, operation, key);
+}
+
+export function mayRun({ name }: Action): boolean {
+  return allowed.value[name]?.includes('RUN') ?? true;
 }
 
 /** Whether a deleted record can be brought back, which is to create it. */

@@ -61,9 +61,9 @@ export function servicePaths(
       get('openapi', 'This description', JSON_TYPE, { type: 'object' }, undefined, compressed),
       failures,
     ),
-    '/access.json': get('access', 'What the caller may do, by type', JSON_TYPE, {
+    '/access.json': get('access', 'What the caller may do, by type and action', JSON_TYPE, {
       type: 'object',
-      additionalProperties: list({ enum: ['READ', 'CREATE', 'UPDATE', 'DELETE'] }),
+      additionalProperties: list({ enum: ['READ', 'CREATE', 'UPDATE', 'DELETE', 'RUN'] }),
     }),
     '/': get(
       'console',

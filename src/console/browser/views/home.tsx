@@ -2,7 +2,7 @@
 
 import { actionLink, dataLink, to } from '../links.ts';
 import type { Action, Resource, Schema } from '../schema/types.ts';
-import { isRefused, token } from '../session.ts';
+import { isRefused, mayRun, token } from '../session.ts';
 import { CountOf } from './count.tsx';
 import { useSchemaDock } from './dock.tsx';
 import { Empty, Icon, Prose, SignIn } from './parts.tsx';
@@ -61,12 +61,24 @@ export function Home({ schema }: { schema: Schema }) {
   );
 }
 
-function ActionCard({ action: { name, description, path, graphql } }: { action: Action }) {
+function Locked({ to: what }: { to: string }) {
+  return (
+    <span class="tag">
+      <Icon name="lock" /> {token.value === '' ? `sign in to ${what}` : 'not for your roles'}
+    </span>
+  );
+}
+
+function ActionCard({ action }: { action: Action }) {
+  const { name, description, path, graphql } = action;
   return (
     <article class="card">
-      <h2>
-        <a href={actionLink(name)}>{name}</a>
-      </h2>
+      <div class="title">
+        <h2>
+          <a href={actionLink(name)}>{name}</a>
+        </h2>
+        {!mayRun(action) && <Locked to="run" />}
+      </div>
       <p class="quiet">{description && <Prose text={description} />}</p>
       <p class="doorways">
         <span class="tag rest mono">{path}</span>
@@ -85,11 +97,7 @@ function Card({ resource, schema }: { resource: Resource; schema: Schema }) {
         <h2>
           <a href={dataLink(name)}>{name}</a>
         </h2>
-        {isRefused(resource, 'LIST') && (
-          <span class="tag">
-            <Icon name="lock" /> {token.value === '' ? 'sign in to read' : 'not for your roles'}
-          </span>
-        )}
+        {isRefused(resource, 'LIST') && <Locked to="read" />}
         <CountOf resource={resource} schema={schema} />
       </div>
       <p class="quiet">

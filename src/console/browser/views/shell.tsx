@@ -10,7 +10,7 @@ import { me } from '../operate.ts';
 import { isWaiting } from '../schema/file.ts';
 import type { Door, Schema } from '../schema/types.ts';
 import { useKeptScroll } from '../scroll.ts';
-import { door, isRefused, signingIn, theme, token } from '../session.ts';
+import { door, isRefused, mayRun, signingIn, theme, token } from '../session.ts';
 import { onShortcut, summoned } from '../shortcuts.ts';
 import { Dock } from './dock.tsx';
 import { later } from './later.tsx';
@@ -226,7 +226,7 @@ function Side({ schema }: { schema: Schema | undefined }) {
                   href={actionLink(action.name)}
                   aria-current={area === 'actions' && name === action.name ? 'page' : undefined}
                 >
-                  <Icon name="play" />
+                  <Icon name={mayRun(action) ? 'play' : 'lock'} />
                   {action.name}
                   {action.deprecated && <span class="tag">deprecated</span>}
                 </a>
