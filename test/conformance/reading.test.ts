@@ -75,6 +75,9 @@ const data = {
 };
 const all = [1, 2, 3, 4, 5];
 
+/** More often than databases are asked in the usual way. */
+const often = <T>(condition: T): T[] => Array.from({ length: 40 }, () => condition);
+
 /** A query string, the same in GraphQL, and the keys of the books that both mean. */
 const filters: [string, string, string, number[]][] = [
   ['a field is what is said', 'pages=20', '{ pages: { eq: 20 } }', [2, 4]],
@@ -104,6 +107,18 @@ const filters: [string, string, string, number[]][] = [
     'not: null has nothing',
     'where={"not":{"tags":{"has":"a"}}}',
     '{ not: { tags: { has: "a" } } }',
+    [1, 2, 3],
+  ],
+  [
+    'many conditions on lists',
+    `where=${JSON.stringify({ and: often({ tags: { has: 'a' } }), not: { or: often({ tags: { has: 'b' } }) } })}`,
+    `{ and: [${often('{ tags: { has: "a" } }')}], not: { or: [${often('{ tags: { has: "b" } }')}] } }`,
+    [5],
+  ],
+  [
+    'many conditions on lists without a value',
+    `where=${JSON.stringify({ or: [...often({ tags: { has: 'x' } }), { not: { or: often({ tags: { has: 'a' } }) } }] })}`,
+    `{ or: [${often('{ tags: { has: "x" } }')}, { not: { or: [${often('{ tags: { has: "a" } }')}] } }] }`,
     [1, 2, 3],
   ],
   ['a list of numbers', 'sizes[has]=0.5', '{ sizes: { has: 0.5 } }', [1]],

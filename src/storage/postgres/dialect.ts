@@ -15,8 +15,9 @@ export const dialect: Dialect = {
   parameter: (position, of) => `$${position}::${codecOf(codecs, of).cast}`,
   rowCount: (position) => `$${position}::int4`,
   among: (column, list) => `${column} = ANY(${list})`,
-  // No stored name begins with `_`.
-  items: (column) => `json_array_elements_text(${column}) AS "_items"(value)`,
+  // Not FROM the function itself: then the server keeps all values until the statement ends, and not until they were read. No
+  // stored name begins with `_`.
+  items: (column) => `(SELECT json_array_elements_text(${column}) AS value) AS "_items"`,
   // A list travels as the text of an array. In a SELECT of its own it is read once, and not for each row that it is held
   // against; and no plan hangs on how long it is, or on what the server knows of a table that is new.
   listed: (position, of) => {

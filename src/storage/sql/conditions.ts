@@ -35,6 +35,9 @@ const UNPACKING = 16;
 /** So many relations are the database's to join as it likes; further ones are looked up for each row. */
 const MOST_JOINED = 16;
 
+/** So many conditions on lists end with the first value that is found; PostgreSQL keeps what was not read until the statement ends. */
+const MOST_ENDED = 16;
+
 /** Writes the conditions of one statement; what it counts, it counts for the whole of it. */
 export class Conditions {
   readonly parameters: unknown[] = [];
@@ -42,6 +45,8 @@ export class Conditions {
   openAt: number | undefined;
   encode: (given: unknown) => unknown = (given) => given;
   #aliases = 0;
+  /** Conditions on the values of lists. */
+  #lists = 0;
   /** Characters that are held against long texts. */
   #held = 0;
   /** Written alike wherever it stands, so that it is found out once. */
@@ -136,9 +141,13 @@ export class Conditions {
       case 'in':
         return this.#dialect.among(column, this.listed(filter.values, of));
       case 'empty':
-        return `json_array_length(${column}) = 0`;
-      case 'hasSome':
-        return `EXISTS (SELECT 1 FROM ${this.#among(filter, column)})`;
+        return this.#looking(filter.column, 0, `json_array_length(${column}) = 0`);
+      case 'hasSome': {
+        const found = this.#among(filter, column);
+        return ++this.#lists > MOST_ENDED
+          ? `(SELECT COUNT(*) FROM ${found}) > 0`
+          : `EXISTS (SELECT 1 FROM ${found})`;
+      }
       case 'hasEvery': {
         const wanted = this.rowCount(new Set(filter.values).size);
         return `(${column} IS NOT NULL AND (SELECT COUNT(DISTINCT value) FROM ${this.#among(filter, column)}) = ${wanted})`;
