@@ -244,10 +244,9 @@ function bodyOf(
     stopped.signal.addEventListener('abort', end, { once: true });
   });
   let next: Promise<IteratorResult<string | Uint8Array>> | undefined;
-  /** What is yet to be sent of the last. */
-  let rest: Uint8Array | undefined;
-  /** Whether nobody else has it. */
-  let isOwn = false;
+  /** The last, and how much of it was sent. */
+  let last: string | Uint8Array = '';
+  let at = 0;
   let breakOff = () => {};
   let stalled: Timer | undefined;
   let isFirst = true;
@@ -257,7 +256,7 @@ function bodyOf(
       start(controller) {
         breakOff = () => {
           clearTimeout(stalled);
-          rest = undefined;
+          last = '';
           untaken.set(breakOff, 0);
           isCancelled = true;
           stopped.abort();
@@ -267,7 +266,7 @@ function bodyOf(
       async pull(controller) {
         clearTimeout(stalled);
         try {
-          if (rest) await turns.next();
+          if (at < last.length) await turns.next();
           else {
             // The head of an answer is sent with its first bytes.
             if (!isFirst) next ??= events.next();
@@ -281,14 +280,15 @@ function bodyOf(
               return;
             }
             if (typeof event === 'object') next = undefined;
-            const sent = typeof event === 'object' ? event.value : event;
-            isOwn = typeof sent === 'string';
-            rest = typeof sent === 'string' ? encoder.encode(sent) : sent;
+            last = typeof event === 'object' ? event.value : event;
+            at = 0;
           }
-          if (isCancelled || !rest) return;
-          const part = rest.subarray(0, SENT_TOGETHER);
-          rest = part.byteLength < rest.byteLength ? rest.subarray(part.byteLength) : undefined;
-          if (isOwn) untaken.set(breakOff, rest?.byteLength ?? 0);
+          if (isCancelled || last.length === 0) return;
+          const end = partEnd(last, at);
+          // A text is encoded as it is taken: it may be one that others have, too, and few of them take all of it.
+          const part = typeof last === 'string' ? encoder.encode(last.slice(at, end)) : last.subarray(at, end);
+          at = end;
+          if (typeof last === 'string') untaken.set(breakOff, last.length - end);
           controller.enqueue(part);
           stalled = setTimeout(breakOff, STALLED_MS);
           stalled.unref();
@@ -308,6 +308,13 @@ function bodyOf(
     },
     { highWaterMark: 0 },
   );
+}
+
+/** Where the part ends that begins here: no character is split. */
+function partEnd(event: string | Uint8Array, at: number): number {
+  const end = at + SENT_TOGETHER;
+  if (end >= event.length) return event.length;
+  return typeof event === 'string' && (event.codePointAt(end - 1) ?? 0) > 0xffff ? end - 1 : end;
 }
 
 /** The next event, or a comment where there is none for a while. */

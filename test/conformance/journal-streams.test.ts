@@ -56,6 +56,19 @@ for (const database of databases)
       expect(events.map(({ data }) => data)).toEqual(body);
     });
 
+    test('a long event comes in parts, and no character is split between them', async () => {
+      await using changes = await Listener.open(app, '/changes/books');
+      const query = 'subscription { bookChanges { after { title } } }';
+      await using told = await Listener.ask(app, query);
+      // One of them has a character where a part ends, whatever stands before the title.
+      for (const title of ['', 'x', 'xx', 'xxx'].map((before) => before + '😀'.repeat(50_000))) {
+        await app.rest('POST', '/books', { title });
+        const [[change], [event]] = await Promise.all([changes.take(1), told.take(1)]);
+        expect(change?.data.after.title === title).toBe(true);
+        expect(event?.data.data.bookChanges.after.title === title).toBe(true);
+      }
+    });
+
     test('only the last event of a transaction is a place to go on from', async () => {
       await using listener = await Listener.open(app, '/changes?limit=2');
       await app.graphql(
