@@ -26,9 +26,7 @@ beforeAll(async () => {
     env: { AUTH_SECRET: SECRET },
     logic: {
       Query: {
-        *best() {
-          return [];
-        },
+        best: () => [],
       },
     },
   });
