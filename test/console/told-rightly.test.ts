@@ -10,6 +10,7 @@ type Dish @resource {
 type Label @resource { id: ID!  name: String!  note: String  dishes: [Dish!]! @through(type: "DishLabel") }
 type DishLabel @resource { id: ID!  dish: Dish!  label: Label! }
 type Part @resource { id: ID!  name: String!  dish: Dish }
+type Measure @resource { id: ID!  size: Float! }
 `;
 
 const data = {
@@ -17,6 +18,7 @@ const data = {
     { id: 1, name: 'Soup', price: 5 },
     { id: 2, name: 'Stew', price: 9 },
   ],
+  measures: [1e-7, 10 / 3, -12_345.678, 1e21, 2024].map((size) => ({ size })),
   labels: [{ id: 1, name: 'Hot', note: 'Whatever else it has.' }],
   dishLabels: [{ id: 1, dishId: 1, labelId: 1 }],
   parts: [1, 2, 3, 4, 5, 6, 7].map((id) => ({ id, name: `Part ${id}`, dishId: id > 6 ? 2 : 1 })),
@@ -38,6 +40,15 @@ browsing('told rightly', () => {
     await here.go('#/data/Dish/record/1');
     await here.page.getByText('Both answers are the same.').waitFor();
     expect(here.complaints).toEqual([]);
+  });
+
+  test('a number in a table is the one that is stored', async () => {
+    await using here = await visit(duet.url);
+    await here.go('#/data/Measure');
+    await here.page.getByText('1e-7').first().waitFor();
+    const cells = await here.page.locator('tbody tr').allTextContents();
+    for (const [at, text] of ['1e-7', '3.3333333333333335', '-12,345.678', '1e+21', '2024'].entries())
+      expect(cells[at]).toContain(text);
   });
 
   test('a list of which only the beginning is shown says so', async () => {

@@ -66,15 +66,12 @@ export function shortKey(key: string): string {
   return key.length > 16 ? `${key.slice(0, 4)}…${key.slice(-6)}` : key;
 }
 
-/** `12,345.678`, and `2024`: four digits are easily read, and may be a year. */
+/** `12,345.678`, and `2024`: four digits are easily read, and may be a year. All that is stored is shown, and `1e-7` as it is. */
 function grouped(value: unknown): string {
-  if (typeof value === 'number') return numbers.format(value);
   const [whole = '', ...fraction] = String(value).split('.');
   const digits = whole.replace('-', '').length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, ',') : whole;
   return [digits, ...fraction].join('.');
 }
-
-const numbers = new Intl.NumberFormat('en', { useGrouping: 'min2', maximumFractionDigits: 6 });
 
 export function CopyKey({ text }: { text: string }) {
   const copy = async () => {
