@@ -15,10 +15,15 @@ type Thing @resource {
   at: DateTime
   kind: Kind
   owner: Owner
-}`;
+}
+type Tea @resource @search(fields: ["name", "about"]) { id: ID! name: String! about: String }`;
 
 const data = {
   owners: [{ name: 'Ada' }, { name: 'Zoe' }],
+  teas: [
+    ...['Black', 'Cold', 'Dry', 'Earl'].map((name) => ({ name, about: 'With green leaves' })),
+    { name: 'Green tea', about: null },
+  ],
   things: Array.from({ length: 40 }, (_, at) => ({
     title: `Thing ${at + 1}`,
     note: at === 4 ? 'Rusty and round' : null,
@@ -165,6 +170,13 @@ browsing('finding', () => {
     expect(await top()).toBe(before);
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Zoe' }).waitFor();
+    // As the search of the type finds them, in its order; as many as there is room for.
+    await summon();
+    await keyboard.type('green');
+    const teas = page.getByRole('option').filter({ hasText: /Tea \d/ });
+    await shows(() => teas.count(), 5);
+    expect(await teas.first().textContent()).toContain('Green tea');
+    await keyboard.press('Escape');
     // Where there are more than are shown, it leads to all of them.
     await summon();
     await keyboard.type('thing 1');

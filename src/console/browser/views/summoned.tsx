@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { go } from '../address.ts';
 import { send } from '../doors/send.ts';
 import { actionLink, dataLink, to } from '../links.ts';
-import { labelled, type Resource, type Schema } from '../schema/types.ts';
+import { labelled, RELEVANCE, type Resource, type Row, type Schema } from '../schema/types.ts';
 import { door, may } from '../session.ts';
 import { summoned, takeEarly } from '../shortcuts.ts';
 import { listAsk, listLink } from './list-place.ts';
@@ -72,8 +72,9 @@ interface Entry {
   readonly link: string;
 }
 
-/** Types whose records are looked through at a time, and records that are shown of each. */
+/** Types whose records are looked through at a time, and records that are shown: of all, and of each type at least. */
 const LOOKED_THROUGH = 12;
+const OF_ALL = 9;
 const OF_EACH = 3;
 const PAUSE_MS = 150;
 const SHOWN = 40;
@@ -97,9 +98,16 @@ function Palette({ schema }: { schema: Schema }) {
     let current = true;
     const timer = setTimeout(async () => {
       const found = await Promise.all(
-        listed.slice(0, LOOKED_THROUGH).map((resource) => recordsOf(resource, text.value.trim(), schema)),
+        listed
+          .slice(0, LOOKED_THROUGH)
+          .map(async (resource) => ({ resource, rows: await rowsOf(resource, text.value.trim(), schema) })),
       );
-      if (current) records.value = found.flat();
+      if (!current) return;
+      const types = found.filter(({ rows }) => rows.length > 0);
+      const most = Math.max(OF_EACH, Math.floor(OF_ALL / types.length));
+      records.value = types.flatMap(({ resource, rows }) =>
+        recordsOf(resource, rows, text.value.trim(), most),
+      );
     }, PAUSE_MS);
     return () => {
       current = false;
@@ -173,16 +181,25 @@ function Palette({ schema }: { schema: Schema }) {
   );
 }
 
-async function recordsOf(resource: Resource, text: string, schema: Schema): Promise<Entry[]> {
-  const ask = { ...recordSearch(resource, text), limit: OF_EACH + 1 };
-  if (!ask.where || !resource.operations.has('GET')) return [];
-  const { rows = [] } = await send(ask, door.value, schema).catch(() => ({ rows: [] }));
-  const found = rows.slice(0, OF_EACH).map((row) => ({
+/** As the search of its own page finds them, in the same order; by the key, where that finds nothing. */
+async function rowsOf(resource: Resource, text: string, schema: Schema): Promise<readonly Row[]> {
+  if (!resource.operations.has('GET')) return [];
+  const plain = { ...recordSearch(resource, text), limit: OF_ALL + 1 };
+  const searched = { ...plain, where: undefined, search: text, sort: [RELEVANCE] };
+  for (const ask of resource.searchable ? [searched, plain] : plain.where ? [plain] : []) {
+    const { rows = [] } = await send(ask, door.value, schema).catch(() => ({ rows: [] }));
+    if (rows.length > 0) return rows;
+  }
+  return [];
+}
+
+function recordsOf(resource: Resource, rows: readonly Row[], text: string, most: number): Entry[] {
+  const found = rows.slice(0, most).map((row) => ({
     name: labelled(resource, row),
     about: `${resource.name} ${shortKey(String(row[resource.key.name]))}`,
     link: dataLink(resource.name, 'record', row[resource.key.name]),
   }));
-  if (rows.length <= OF_EACH) return found;
+  if (rows.length <= most) return found;
   const all = {
     ...listAsk(resource, new URLSearchParams()),
     [resource.searchable ? 'search' : 'find']: text,
