@@ -50,6 +50,24 @@ browsing.each([...databases])('on %s', (database) => {
     expect(here.complaints).toEqual([]);
   });
 
+  test('the keyboard leaves the editor of GraphiQL, and Ctrl K works in it', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/graphiql');
+    const frame = page.frameLocator('iframe[title="GraphiQL"]');
+    const editor = frame.locator('.graphiql-query-editor');
+    await editor.locator('.view-line').first().click();
+    const isInside = () => editor.locator(':focus').count();
+    await shows(isInside, 1);
+    await page.keyboard.press('Escape');
+    for (let tabs = 0; tabs < 8 && (await isInside()) > 0; tabs++) await page.keyboard.press('Tab');
+    expect(await isInside()).toBe(0);
+    await editor.locator('.view-line').first().click();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog', { name: 'Go to' }).waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
   test('the reference calls the service', async () => {
     await using here = await visit(duet.url);
     const { page } = here;

@@ -19,6 +19,23 @@ Object.assign(globalThis, {
   },
 });
 
+/** Its editors keep Tab for themselves: after Escape it leads on. */
+let isLeaving = false;
+addEventListener(
+  'keydown',
+  (event) => {
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
+      // The palette of the console around it.
+      const { key, ctrlKey, metaKey } = event;
+      window.parent.dispatchEvent(new KeyboardEvent('keydown', { key, ctrlKey, metaKey }));
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    } else if (isLeaving && event.key === 'Tab') event.stopImmediatePropagation();
+    if (event.key !== 'Shift') isLeaving = event.key === 'Escape' || (isLeaving && event.key === 'Tab');
+  },
+  true,
+);
+
 const fetcher: Fetcher = async (parameters, options) => {
   const response = await fetch('/graphql', {
     method: 'POST',

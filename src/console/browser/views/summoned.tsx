@@ -41,6 +41,7 @@ const keys: readonly (readonly [string, string])[] = [
   ['Space', 'select the row; with Shift, all rows up to it'],
   ['Shift ↑ ↓', 'extend the selection'],
   ['Ctrl A', 'select all rows'],
+  ['Escape, Tab', 'leave an editor of GraphiQL'],
   ['Alt ← →', 'on a column header: make it narrower or wider'],
 ];
 
