@@ -75,6 +75,12 @@ browsing('finding', () => {
     await page.getByLabel('Name of this view').fill('Seventeen');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('link', { name: 'Seventeen' }).waitFor();
+    // A name that is there already says what saving does.
+    await page.getByText('It stays in this browser').waitFor();
+    await page.getByLabel('Name of this view').fill('Seventeen ');
+    await page.getByRole('button', { name: 'Replace' }).click();
+    await page.getByRole('button', { name: 'Save' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Seventeen' }).count()).toBe(1);
     await here.go('#/data/Thing?sort=-count');
     await page.reload();
     await page.getByRole('link', { name: 'Thing 40' }).waitFor();

@@ -60,6 +60,10 @@ export function Views({ ask, onClose }: { ask: ListAsk; onClose: () => void }) {
           ))}
         </ul>
       )}
+      <p class="quiet small">
+        A view is the filter, the search, the order and the columns of this list. It stays in this browser;
+        its link shows others the same.
+      </p>
       <div class="tools">
         <input
           aria-label="Name of this view"
@@ -70,7 +74,7 @@ export function Views({ ask, onClose }: { ask: ListAsk; onClose: () => void }) {
           }}
         />
         <button type="submit" class="primary">
-          Save
+          {mine.some((view) => !isOther(view, name.value.trim())) ? 'Replace' : 'Save'}
         </button>
         <Copy text={() => location.origin + location.pathname + link} label="Copy link" />
         <button type="button" onClick={onClose}>
