@@ -166,6 +166,7 @@ browsing.each([...databases])('on %s', (database) => {
     await page.waitForURL(/#\/data\/Book$/);
     await here.go(`#/data/Book/record/${id}`);
     await page.getByText(`There is no Book ${id}`).waitFor();
+    await page.getByText('If it was deleted, its history can bring it back.').waitFor();
     await page.getByRole('link', { name: 'History' }).click();
     await shows(async () => (await heads())[0], 'DELETED version 3');
     await shows(

@@ -43,6 +43,10 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
   if (fault?.status === 404)
     return (
       <Empty icon="search" title={`There is no ${resource.name} ${id}`}>
+        <span>
+          It never was there, was deleted, or is not visible to you.
+          {past && ' If it was deleted, its history can bring it back.'}
+        </span>
         <a class="button" href={dataLink(resource.name)}>
           All {resource.plural}
         </a>
