@@ -100,6 +100,17 @@ browsing('a day with the console', () => {
     const name = page.locator('td', { hasText: 'Ada Lovelace 1' }).first();
     await name.waitFor();
     expect(await isWhole(name)).toBe(true);
+    // The box that selects all rows stands above theirs, and the zone of times is told once.
+    const left = async (at: number) => (await page.locator('.choose').nth(at).boundingBox())?.x;
+    expect(await left(0)).toBe((await left(1)) as number);
+    await page.getByRole('columnheader', { name: 'since DateTime UTC' }).waitFor();
+    // The keyboard goes through the tools in the order in which they stand.
+    const places = await page
+      .locator('.heading .tools > *')
+      .evaluateAll((all: any[]) =>
+        all.map((each) => each.getBoundingClientRect()).map(({ x, y }) => y * 9 + x),
+      );
+    expect(places).toEqual(places.toSorted((one, other) => one - other));
   });
 
   test('what a key opens has the focus, and what is typed goes there', async () => {

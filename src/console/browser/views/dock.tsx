@@ -63,17 +63,18 @@ export function Dock({ schema }: { schema: Schema }) {
   const entry = entries.find(({ title }) => title === chosen.value) ?? entries[0];
   if (!entry) return null;
   const { rest, graphql } = 'ask' in entry ? wiresOf(entry.ask, schema) : entry.wires;
+  const name = graphql || 'ask' in entry ? 'REST and GraphQL' : 'REST';
   return (
     <section
       class="dock"
-      aria-label="REST and GraphQL"
+      aria-label={name}
       style={dockHeight.value ? { '--dock': `${dockHeight.value}px` } : {}}
     >
       {dockOpen.value && <Edge />}
       <div class="bar">
         <button type="button" class="plain" aria-expanded={dockOpen.value} onClick={foldDock}>
           <Icon name={dockOpen.value ? 'down' : 'up'} />
-          REST and GraphQL
+          {name}
         </button>
         {dockOpen.value && entries.length > 1 && (
           <select

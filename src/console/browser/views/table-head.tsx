@@ -21,11 +21,13 @@ export function Head({ shown: { name, title: called, type, of }, ask, schema, on
   const sort = isList(of) ? undefined : sortOf(of, schema);
   const at = sort && ask?.sort.find((each) => each.replace(/^-/, '') === sort);
   const descending = at?.startsWith('-') ?? false;
+  // Told once: in each row it would take the room of what differs.
+  const zone = !isList(of) && of.kind === 'datetime' ? ' UTC' : '';
   const title = (
     <>
       <span class={of.deprecated ? 'deprecated' : ''}>{called}</span>
       {/* In place of the type: there is room for one of them. */}
-      {at ? <Icon name={descending ? 'down' : 'up'} /> : <span class="type">{type}</span>}
+      {at ? <Icon name={descending ? 'down' : 'up'} /> : <span class="type">{type + zone}</span>}
     </>
   );
   const order = at === undefined ? 'none' : descending ? 'descending' : 'ascending';
