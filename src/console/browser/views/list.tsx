@@ -144,7 +144,7 @@ function Listed({ schema, resource, query }: Props) {
           <a href={listLink(first)}>Back to the first page</a>
         </p>
       )}
-      {!answer && !fault && <Loading />}
+      {!answer && (!fault || isAway(fault)) && <Loading />}
       {answer && rows.length > 0 && (
         <Table
           resource={resource}

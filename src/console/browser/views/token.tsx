@@ -119,7 +119,7 @@ function Who() {
       <dt>Roles</dt>
       <dd>{roles.length > 0 ? roles.join(', ') : 'none'}</dd>
       <dt>Until</dt>
-      <dd>{until === null ? 'you sign out' : moment(until)}</dd>
+      <dd>{until === null ? 'you sign out or close this tab' : moment(until)}</dd>
     </dl>
   );
 }
