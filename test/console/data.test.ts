@@ -200,7 +200,7 @@ browsing.each([...databases])('on %s', (database) => {
     await here.go('#/data/User/record/1');
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete it' }).click();
-    await page.getByRole('dialog').getByRole('alert').filter({ hasText: 'CONFLICT' }).waitFor();
+    await page.getByRole('dialog').getByRole('alert').filter({ hasText: 'It cannot be deleted' }).waitFor();
     expect(here.complaints).toEqual([]);
   });
 

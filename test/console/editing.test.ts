@@ -135,7 +135,7 @@ browsing.each([...databases])('editing, on %s', (database) => {
     const { page } = here;
     const { keyboard } = page;
     await here.go('#/data/Thing?_columns=title:200,count:90,stage,id&sort=-id');
-    await page.getByText('Thing 30', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Thing 30', exact: true }).waitFor();
     await page.getByRole('region', { name: 'Thing table' }).focus();
     await keyboard.press('ArrowDown');
     await keyboard.press('F2');

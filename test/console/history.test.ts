@@ -234,7 +234,10 @@ type Note @resource @journal
     const { page } = here;
     await here.go('');
     const become = async (who: string) => {
-      await page.getByRole('button', { name: /^(Sign in|Account)/ }).click();
+      await page
+        .getByRole('banner')
+        .getByRole('button', { name: /^(Sign in|Account)/ })
+        .click();
       const dialog = page.getByRole('dialog');
       const another = dialog.getByText('Sign in as somebody else');
       if ((await another.count()) > 0) await another.click();

@@ -72,6 +72,25 @@ browsing('inputs', () => {
       });
     });
 
+    test('a form says what must be there and what it must look like, and a new one begins in its first field', async () => {
+      await using here = await editing(duet.url, door, '#/data/Tag/new');
+      const { page, field } = here;
+      await shows(() => page.evaluate('document.activeElement.id'), 'field-code');
+      await field('sku').getByText('Format: AAA-0000').waitFor();
+      const title = (name: string, to: string) =>
+        page.getByRole('button', { name: `Set ${name} to ${to}` }).getAttribute('title');
+      expect(await title('label', 'an empty text')).toBe(
+        'Set label to an empty text: a value, without a character',
+      );
+      await open(here);
+      await field('name').getByText('required').waitFor();
+      await field('needed').getByText('required').waitFor();
+      for (const name of ['nick', 'sure', 'scores'])
+        expect(await field(name).getByText('required').count()).toBe(0);
+      expect(await title('nick', 'null')).toBe('Set nick to null: no value');
+      expect(here.complaints).toEqual([]);
+    });
+
     test('an exact number is shown and sent with all of its digits, however it is typed', async () => {
       await using here = await made(door);
       expect(await here.input('units').inputValue()).toBe('9007199254740993');

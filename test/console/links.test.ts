@@ -17,7 +17,7 @@ browsing('links', () => {
   describe.each([...doors])('through %s', (door) => {
     test('a new record is given some, and another time one comes and one goes', async () => {
       await using here = await editing(duet.url, door, '#/data/Shirt/new');
-      const { page, sent } = here;
+      const { page, field, sent } = here;
       const search = here.input('_labels');
       const chips = page.getByRole('list', { name: 'labels' }).getByRole('listitem');
       await here.input('name').fill('Flannel');
@@ -49,6 +49,14 @@ browsing('links', () => {
       await page.getByRole('option', { name: 'Soft' }).waitFor();
       await page.keyboard.press('Enter');
       await chips.filter({ hasText: 'Soft' }).waitFor();
+      // Each is opened beside the form, which stays as it is.
+      const beside = page.waitForEvent('popup');
+      await chips.getByRole('link', { name: 'Soft' }).click();
+      await (await beside).getByRole('heading', { name: 'Soft' }).waitFor();
+      await (await beside).close();
+      expect(await field('_labels').getByRole('link', { name: 'New Label' }).getAttribute('href')).toBe(
+        '#/data/Label/new',
+      );
       await here.save();
       expect(sent.slice(1)).toEqual([{ _labels: { add: [2], remove: [1] } }]);
       expect(await labels(id)).toEqual(['Soft', 'Warm']);

@@ -127,7 +127,7 @@ browsing('manners', () => {
     await page
       .getByLabel('File to import')
       .setInputFiles({ name: 'm.csv', mimeType: 'text/csv', buffer: Buffer.from('name,opened\n,x\n') });
-    await page.getByText('line 2: name is required').waitFor();
+    await page.getByText('line 2, name: is required').waitFor();
     await look('import');
     expect(found).toEqual([]);
     expect(here.complaints).toEqual([]);

@@ -197,7 +197,7 @@ browsing.each([...databases])('on %s', (database) => {
     const routes = page.getByRole('region', { name: 'By route', exact: true });
     await routes.waitFor();
     const rest = page
-      .getByRole('region', { name: 'REST and GraphQL' })
+      .getByRole('region', { name: 'REST', exact: true })
       .getByRole('article', { name: 'REST' });
     await shows(() => rest.locator('pre').textContent(), `curl '${duet.url}/metrics'`);
     await rest.locator('.cost', { hasText: /^[\d.]+ ms · [\d.]+ KB/ }).waitFor();

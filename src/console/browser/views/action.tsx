@@ -4,8 +4,9 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Answer, Ask } from '../ask.ts';
 import { send } from '../doors/send.ts';
+import { Fault, type FieldFault } from '../doors/wire.ts';
 import { dataLink } from '../links.ts';
-import { type Action, nameOf, type Row, type Schema, typeOf } from '../schema/types.ts';
+import { type Action, type FormField, nameOf, type Row, type Schema, typeOf } from '../schema/types.ts';
 import { door } from '../session.ts';
 import { tell } from '../told.ts';
 import { isObject } from '../where.ts';
@@ -16,6 +17,7 @@ import { Form, prefilled } from './form.tsx';
 import { Heading } from './heading.tsx';
 import { useReferred } from './referred.ts';
 import { Table } from './table.tsx';
+import { shownValue } from './value.tsx';
 
 interface Props {
   schema: Schema;
@@ -30,6 +32,8 @@ export function Run({ schema, action, query }: Props) {
   useDock([{ title: 'Run', ask }]);
   const run = async () => {
     answer.value = undefined;
+    const errors = missing(action.arguments, draft.given.value, '#');
+    if (errors.length > 0) throw new Fault('VALIDATION_FAILED', 400, 'This is not complete.', { errors });
     answer.value = await send(ask, door.value, schema);
     tell(`${action.name} has run.`);
     return undefined;
@@ -65,6 +69,24 @@ export function Run({ schema, action, query }: Props) {
   );
 }
 
+/** What must be given and is not, each at its own place: GraphQL would tell of the outermost alone. */
+function missing(fields: readonly FormField[], given: Row, at: string): FieldFault[] {
+  return fields.flatMap(({ input: { name, required, default: fallback }, column }): FieldFault[] => {
+    const pointer = `${at}/${name}`;
+    const value = given[name] ?? undefined;
+    if (value === undefined && (!required || fallback !== undefined)) return [];
+    const inside = [value ?? {}]
+      .flat()
+      .flatMap((each, index) =>
+        isObject(each)
+          ? missing(column.fields ?? [], each, column.list ? `${pointer}/${index}` : pointer)
+          : [],
+      );
+    if (value !== undefined || inside.length > 0) return inside;
+    return [{ pointer, code: 'REQUIRED', detail: `${name} is required` }];
+  });
+}
+
 function Answered({ action, value, schema }: { action: Action; value: unknown; schema: Schema }) {
   const target = schema.byName.get(action.answer.type);
   const one = target && isObject(value) ? value : undefined;
@@ -85,6 +107,8 @@ function Answered({ action, value, schema }: { action: Action; value: unknown; s
         <Fields resource={target} row={referred(one)} schema={schema} />
       ) : target && rows.length > 0 ? (
         <Table resource={target} rows={rows.map(referred)} schema={schema} />
+      ) : typeof value !== 'object' || value === null ? (
+        <p class="card">{shownValue(action.answer, { [action.answer.name]: value }, schema)}</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard
         <pre tabIndex={0}>{JSON.stringify(value, null, 2)}</pre>

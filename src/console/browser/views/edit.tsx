@@ -169,7 +169,11 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
       ) : (
         <Form
           schema={schema}
-          fields={fieldsOf(resource, resource.update)}
+          fields={fieldsOf(resource, resource.update).map(({ input, column }) => ({
+            column,
+            // What is there cannot be taken away; a list may be empty, and a switch is always either.
+            input: { ...input, required: column.required && !column.list && column.kind !== 'boolean' },
+          }))}
           computed={computedOf(resource)}
           lists={resource.inverses.filter(
             ({ name, linkedBy }) => linkedBy.includes('UPDATE') && Array.isArray(related.value[name]),

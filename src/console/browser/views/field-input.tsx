@@ -1,13 +1,14 @@
 /** The input that fits a field: choices for enums, a switch for booleans, pickers for days, a search for references, rows for lists. */
 
 import { choicesOf } from '../choices.ts';
+import type { FieldFault } from '../doors/wire.ts';
 import { scalar } from '../scalar.ts';
 import { type Column, type FormField, type Row, type Schema, shownType } from '../schema/types.ts';
 import { emptied, mayBeEmpty, readMoment, Unreadable, unreadable } from '../typed.ts';
 import { isObject } from '../where.ts';
 import { Icon, Prose } from './parts.tsx';
 import { ReferenceInput } from './reference-input.tsx';
-import { JsonInput, LINE, mayHaveLines, NumberInput, TextInput } from './typed-input.tsx';
+import { aboutOf, JsonInput, LINE, mayHaveLines, NumberInput, TextInput } from './typed-input.tsx';
 
 interface Props {
   id: string;
@@ -23,6 +24,9 @@ interface Props {
   /** What the service takes when nothing is given. */
   fallback: unknown;
   invalid: boolean;
+  /** What the service has found in it, and the pointer to it. */
+  faults?: readonly FieldFault[];
+  at?: string;
   onChange: (value: unknown) => void;
 }
 
@@ -39,30 +43,25 @@ export function FieldInput(props: Props) {
       ) : (
         <OneInput {...props} />
       )}
-      {isNothing && mayBeEmpty(column) && <SetTo {...props} to="" mark={'""'} what="an empty text" />}
+      {isNothing && mayBeEmpty(column) && (
+        <SetTo {...props} to="" mark="empty text" why="a value, without a character" />
+      )}
       {mayBeNull && (!isNothing || (value === undefined && fallback !== undefined)) && (
-        <SetTo {...props} to={null} mark="null" what="null" />
+        <SetTo {...props} to={null} mark="null" why="no value" />
       )}
     </div>
   );
 }
 
 /** Says what no key says: that there is nothing, or a text with nothing in it. */
-function SetTo({
-  id,
-  column,
-  to,
-  mark,
-  what,
-  onChange,
-}: Props & { to: unknown; mark: string; what: string }) {
-  const title = `Set ${column.name} to ${what}`;
+function SetTo({ id, column, to, mark, why, onChange }: Props & { to: unknown; mark: string; why: string }) {
+  const label = `Set ${column.name} to ${to === null ? mark : `an ${mark}`}`;
   return (
     <button
       type="button"
       class="plain small set"
-      title={title}
-      aria-label={title}
+      title={`${label}: ${why}`}
+      aria-label={label}
       onClick={() => {
         onChange(to);
         document.getElementById(id)?.focus();
@@ -75,7 +74,7 @@ function SetTo({
 
 function OneInput({ id, label, column, value, was, schema, before, fallback, invalid, onChange }: Props) {
   const about = [
-    column.description && `${id}-about`,
+    aboutOf(column) && `${id}-about`,
     mayHaveLines(column) && `${id}-keys`,
     invalid && `${id}-fault`,
   ];
@@ -174,7 +173,7 @@ function told(value: unknown, was: unknown, fallback: unknown): string {
 
 /** An input of an action, by its fields: what is left alone is not sent. */
 function ObjectInput(props: Props) {
-  const { id, label, column, value, was, onChange } = props;
+  const { id, label, column, value, was, faults = [], at = '', onChange } = props;
   const given: Row = isObject(value) ? value : {};
   const put = (name: string, next: unknown) => {
     const { [name]: _, ...others } = given;
@@ -184,32 +183,42 @@ function ObjectInput(props: Props) {
   return (
     <fieldset id={id} class="object">
       <legend class="sr">{label ?? column.name}</legend>
-      {column.fields?.map(({ input, column: field }: FormField) => (
-        <div key={field.name} class="part">
-          <label for={`${id}-${field.name}`}>
-            {field.name}
-            {input.required && <span class="required"> required</span>}
-            <span class="type"> {shownType(field)}</span>
-          </label>
-          <FieldInput
-            {...props}
-            id={`${id}-${field.name}`}
-            label={undefined}
-            column={field}
-            value={given[field.name]}
-            was={undefined}
-            before={{}}
-            fallback={input.default}
-            invalid={props.invalid && unreadable(given[field.name]) !== undefined}
-            onChange={(next) => put(field.name, next)}
-          />
-          {field.description && (
-            <p class="quiet small" id={`${id}-${field.name}-about`}>
-              <Prose text={field.description} />
-            </p>
-          )}
-        </div>
-      ))}
+      {column.fields?.map(({ input, column: field }: FormField) => {
+        const here = `${at}/${field.name}`;
+        const own = faults.filter(({ pointer }) => pointer === here);
+        return (
+          <div key={field.name} class="part">
+            <label for={`${id}-${field.name}`}>
+              {field.name}
+              {input.required && <span class="required"> required</span>}
+              <span class="type"> {shownType(field)}</span>
+            </label>
+            <FieldInput
+              {...props}
+              id={`${id}-${field.name}`}
+              label={undefined}
+              column={field}
+              value={given[field.name]}
+              was={undefined}
+              before={{}}
+              fallback={input.default}
+              invalid={own.length > 0 || (props.invalid && unreadable(given[field.name]) !== undefined)}
+              at={here}
+              onChange={(next) => put(field.name, next)}
+            />
+            {field.description && (
+              <p class="quiet small" id={`${id}-${field.name}-about`}>
+                <Prose text={field.description} />
+              </p>
+            )}
+            {own.map(({ detail }) => (
+              <p key={detail} class="fault" id={`${id}-${field.name}-fault`} role="alert">
+                {detail}
+              </p>
+            ))}
+          </div>
+        );
+      })}
     </fieldset>
   );
 }
@@ -247,6 +256,7 @@ function ListInput(props: Props) {
             column={one}
             value={item}
             was={undefined}
+            at={`${props.at}/${at}`}
             onChange={(next: unknown) => onChange(items.with(at, next ?? begun(one)))}
           />
           <button

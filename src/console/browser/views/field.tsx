@@ -5,7 +5,7 @@ import type { FieldFault } from '../doors/wire.ts';
 import { type Column, type Input, type Row, type Schema, shownType } from '../schema/types.ts';
 import { FieldInput } from './field-input.tsx';
 import { Prose } from './parts.tsx';
-import { mayHaveLines } from './typed-input.tsx';
+import { aboutOf, mayHaveLines } from './typed-input.tsx';
 
 interface Props {
   schema: Schema;
@@ -24,9 +24,14 @@ interface Props {
 export function Field({ schema, input, column, value, before, wrong, tried, faults, onChange }: Props) {
   const id = `field-${column.name}`;
   const label = column.reference?.name ?? column.name;
+  const about = aboutOf(column);
   // Nobody is told in the middle of a word that it is not a whole one.
   const left = useSignal(false);
-  const told = wrong !== undefined ? (left.value || tried ? [wrong] : []) : faults.map(toldOf);
+  // Inputs tell at their own fields what is wrong with these.
+  const own = column.fields
+    ? faults.filter(({ pointer = '' }) => !/^#\/\w+(\/\d+)?\/[a-z_]/i.test(pointer))
+    : faults;
+  const told = wrong !== undefined ? (left.value || tried ? [wrong] : []) : own.map(toldOf);
   return (
     <div
       class="field"
@@ -56,11 +61,13 @@ export function Field({ schema, input, column, value, before, wrong, tried, faul
         before={before}
         fallback={input.default}
         invalid={told.length > 0}
+        faults={faults}
+        at={`#/${column.name}`}
         onChange={onChange}
       />
-      {column.description && (
+      {about && (
         <p class="quiet small" id={`${id}-about`}>
-          <Prose text={column.description} />
+          <Prose text={about} />
         </p>
       )}
       {told.map((detail) => (

@@ -97,11 +97,7 @@ function Card({ resource, schema }: { resource: Resource; schema: Schema }) {
         <h2>
           <a href={dataLink(name)}>{name}</a>
         </h2>
-        {isRefused(resource, 'LIST') ? (
-          <Locked to="read" />
-        ) : (
-          <CountOf resource={resource} schema={schema} />
-        )}
+        {isRefused(resource, 'LIST') ? <Locked to="read" /> : <CountOf resource={resource} schema={schema} />}
       </div>
       <p class="quiet">
         {description ? <Prose text={description} /> : columns.map((column) => column.name).join(', ')}

@@ -3,7 +3,9 @@
 import { useSignal } from '@preact/signals';
 import { SHOWN_LINKS } from '../ask.ts';
 import type { FieldFault } from '../doors/wire.ts';
+import { dataLink } from '../links.ts';
 import { type Inverse, labelled, linksName, type Resource, type Row, type Schema } from '../schema/types.ts';
+import { may } from '../session.ts';
 import { Unreadable } from '../typed.ts';
 import { isObject } from '../where.ts';
 import { Icon, Prose } from './parts.tsx';
@@ -25,6 +27,8 @@ interface Props {
 export function LinksField({ schema, list, target, value, before, wrong, faults, onChange }: Props) {
   const id = `field-${linksName(list)}`;
   const { key } = target;
+  // By which type records are linked, the service says to those who write programs.
+  const about = list.description?.replace(/\s*By way of \w+\.$/, '');
   const keyOf = (row: Row) => row[key.name];
   const linked: readonly Row[] = Array.isArray(before) ? before : [];
   const given = isObject(value) && !(value instanceof Unreadable) ? value : {};
@@ -56,13 +60,25 @@ export function LinksField({ schema, list, target, value, before, wrong, faults,
         <label for={id}>
           <span class={list.deprecated ? 'deprecated' : ''}>{list.name}</span>
         </label>
+        {may(target, 'CREATE') && (
+          <a class="small" href={dataLink(target.name, 'new')} target="_blank" rel="noreferrer">
+            New {target.name}
+          </a>
+        )}
         <span class="type">[{target.name}!]!</span>
       </div>
       {shown.length > 0 && (
         <ul class="chips" aria-label={list.name}>
           {shown.map((row) => (
             <li key={String(keyOf(row))}>
-              <span dir="auto">{labelled(target, row)}</span>
+              <a
+                dir="auto"
+                href={dataLink(target.name, 'record', keyOf(row))}
+                target="_blank"
+                rel="noreferrer"
+              >
+                {labelled(target, row)}
+              </a>
               <button
                 type="button"
                 class="plain"
@@ -90,9 +106,9 @@ export function LinksField({ schema, list, target, value, before, wrong, faults,
         onChange={(typed) => (typed instanceof Unreadable ? onChange(typed) : change())}
         onChoose={choose}
       />
-      {list.description && (
+      {about && (
         <p class="quiet small" id={`${id}-about`}>
-          <Prose text={list.description} />
+          <Prose text={about} />
         </p>
       )}
       {told.map((detail) => (

@@ -76,7 +76,12 @@ export function FaultNotice({ fault, errors = fault.errors, again }: FaultNotice
       </Empty>
     );
   // What is read goes on by itself, as the line at the top says; what is written is somebody's to send again.
-  if (fault.status === 0 && again && isGone.value) return null;
+  if (fault.status === 0 && isGone.value)
+    return again ? null : (
+      <p class="fault" role="alert">
+        Not sent. Try again when the service is back.
+      </p>
+    );
   // The console's own transactions have one operation, which nobody has numbered.
   const message = fault.message.replace(/^Operation 0: /, '');
   const others = [...new Set(errors.map(({ detail }) => detail))].filter(

@@ -130,6 +130,11 @@ function InverseList({ inverse, row, resource, schema }: InverseProps) {
           <span class="type">[{target.name}!]!</span>
         </h2>
         {via && target.operations.has('LIST') && <a href={allLink(target, via, key)}>Open in table</a>}
+        {inverse.linkedBy.includes('UPDATE') && may(resource, 'UPDATE', key) && (
+          <a class="button" href={dataLink(resource.name, 'record', key, 'edit')}>
+            Add or remove
+          </a>
+        )}
         {via && may(target, 'CREATE') && (
           <a class="button" href={to(['data', target.name, 'new'], { [via]: String(key) })}>
             <Icon name="plus" /> Add

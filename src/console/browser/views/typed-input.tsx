@@ -47,6 +47,28 @@ function isProse({ name, bounds }: Column): boolean {
   return bounds.maxLength !== undefined || PROSE.test(name);
 }
 
+/** What the schema file says of the field, and what it must look like. */
+export function aboutOf({ description = '', kind, bounds: { pattern, minimum, maximum } }: Column): string {
+  const parts = [description];
+  if (kind === 'text' && pattern) parts.push(`Format: \`${exampleOf(pattern)}\``);
+  if (minimum !== undefined && Math.abs(minimum) < INT) parts.push(`${minimum} or more.`);
+  if (maximum !== undefined && maximum < INT) parts.push(`${maximum} or less.`);
+  return parts.filter(Boolean).join(' ');
+}
+
+/** What every `Int` is within, and nobody needs to be told. */
+const INT = 2 ** 31 - 1;
+
+/** `^[A-Z]{3}-\\d{4}$` → `AAA-0000`; the pattern itself where it is not so simple. */
+function exampleOf(pattern: string): string {
+  const text = pattern
+    .replace(/^\^|\$$/g, '')
+    .replace(/\[0-9\]|\\d/g, '0')
+    .replace(/\[([A-Za-z])-[A-Za-z]\]/g, '$1')
+    .replace(/(\w)\{(\d+)\}/g, (_, char: string, count: string) => char.repeat(Number(count)));
+  return /^[\w -]+$/.test(text) ? text : pattern;
+}
+
 export function TextInput({ common, column, value, was, placeholder, onChange }: TypedProps) {
   const text = typeof value === 'string' ? shownText(value) : '';
   // Decided once: another element would take the focus from whoever deletes the last break.
