@@ -216,6 +216,9 @@ browsing.each([...databases])('with authentication, on %s', (database) => {
       await dialog.getByLabel('Token').fill(token);
       await dialog.getByRole('button', { name: 'Sign in' }).click();
     };
+    await here.go('#/operate/metrics');
+    await page.getByText('You are not signed in').waitFor();
+    expect(await page.getByRole('button', { name: 'Pause' }).count()).toBe(0);
     await here.go('#/operate/keys');
     await signIn(await tokenOf('bob'));
     await page.getByRole('button', { name: 'Account: bob' }).waitFor();
@@ -228,7 +231,7 @@ browsing.each([...databases])('with authentication, on %s', (database) => {
     await page.getByLabel('Name').fill('no name');
     // Those that the schema file names, for records or for actions, and those that the service asks for.
     const known = page.locator('.roles button');
-    await shows(() => known.allTextContents(), ['authenticated', 'clerk', 'stamper', 'admin', 'metrics']);
+    await shows(() => known.allTextContents(), ['clerk', 'stamper', 'admin', 'metrics']);
     await page.getByRole('button', { name: 'Role clerk' }).click();
     await page.getByRole('button', { name: 'Role admin' }).press('Enter');
     await shows(() => page.getByLabel('Roles').inputValue(), 'clerk, admin');

@@ -125,8 +125,8 @@ function NewKey({ onDone }: { onDone: () => void }) {
   );
 }
 
-/** Those that the rules name, and the two that the service itself asks for. */
+/** Those that the rules name are asked for when the form is opened. */
 function KnownRoles({ value, wrong }: { value: Signal<string>; wrong: string | undefined }) {
   const { roles = [] } = useTold<{ readonly roles: readonly string[] }>(wireTo('GET', 'access')).value ?? {};
-  return <Roles value={value} known={[...new Set([...roles, 'admin', 'metrics'])]} wrong={wrong} />;
+  return <Roles value={value} known={roles} wrong={wrong} />;
 }

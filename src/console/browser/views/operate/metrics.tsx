@@ -70,19 +70,23 @@ export function Metrics() {
         title="Metrics"
         about="Read from `/metrics` every two seconds; pages of operators are not counted. Plots cover two minutes, numbers 30 seconds. p95: 95 of 100 requests took no longer."
       >
-        <button
-          type="button"
-          onClick={() => {
-            isPaused.value = !isPaused.value;
-          }}
-        >
-          {isPaused.value ? 'Go on' : 'Pause'}
-        </button>
+        {fault.value?.status !== 401 && (
+          <button
+            type="button"
+            onClick={() => {
+              isPaused.value = !isPaused.value;
+            }}
+          >
+            {isPaused.value ? 'Go on' : 'Pause'}
+          </button>
+        )}
       </Heading>
-      {fault.value && !isAway(fault.value) ? (
+      {fault.value?.status === 401 ? (
+        <FaultNotice fault={fault.value} />
+      ) : fault.value && !isAway(fault.value) ? (
         <Empty icon="pulse" title="There are no metrics to show">
           {fault.value.message}
-          {/^40[13]$/.test(String(fault.value.status)) && <SignIn />}
+          {fault.value.status === 403 && <SignIn />}
         </Empty>
       ) : (
         <>

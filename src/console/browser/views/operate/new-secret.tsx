@@ -86,7 +86,7 @@ export function NewSecret({ title, submit, children, fields, make, once, onDone 
   );
 }
 
-/** Those that are known are given, and taken back, by a click. */
+/** Those that rules name, but for the one that everybody has who is known, and the two that the service asks for: given, and taken back, by a click. */
 export function Roles({
   value,
   known,
@@ -97,11 +97,12 @@ export function Roles({
   wrong?: string | undefined;
 }) {
   const given = namesIn(value.value);
+  const offered = [...new Set([...known, 'admin', 'metrics'])].filter((role) => role !== 'authenticated');
   return (
     <div class="roles">
       <Line label="Roles, separated by commas" value={value} placeholder="none" wrong={wrong} />
       <p class="items">
-        {known.map((role) => (
+        {offered.map((role) => (
           <button
             key={role}
             type="button"
