@@ -286,7 +286,8 @@ function bodyOf(
           if (isCancelled || last.length === 0) return;
           const end = partEnd(last, at);
           // A text is encoded as it is taken: it may be one that others have, too, and few of them take all of it.
-          const part = typeof last === 'string' ? encoder.encode(last.slice(at, end)) : last.subarray(at, end);
+          const part =
+            typeof last === 'string' ? encoder.encode(last.slice(at, end)) : last.subarray(at, end);
           at = end;
           if (typeof last === 'string') untaken.set(breakOff, last.length - end);
           controller.enqueue(part);
