@@ -176,10 +176,9 @@ const seen = new Set<string>();
  */
 async function postgresFor(deployment: Deployment): Promise<string> {
   const { sdl, data, logic } = deployment;
-  const filled = Object.keys(logic ?? {}).filter(filledTypes(logic));
-  const what = JSON.stringify([sdl, data, filled]);
-  // A pooler keeps sessions of what is to be copied.
-  if (!seen.has(what) || SPREADS !== undefined || isPooled) {
+  const what = JSON.stringify([sdl, data]);
+  // Functions may ask more of whoever writes, which is part of what is made. A pooler keeps sessions of what is to be copied.
+  if (!seen.has(what) || logic || SPREADS !== undefined || isPooled) {
     seen.add(what);
     return preparedPostgres();
   }

@@ -434,18 +434,21 @@ describe.each([...databases])('on %s', (database) => {
       await wide.close();
     });
 
-    test('as many as a body has are legal where nothing bounds them: in JSON, and in what actions take', async () => {
+    test('as many as a body has are legal in JSON; actions take as many as an answer may have', async () => {
       const sdl = `
         type Note @resource { id: ID!  any: JSON! }
         input Line { n: Int }
         type Query { count(lines: [Line!]!): Int! @action }`;
       const logic = { Query: { count: (_: object, { lines }: { lines: unknown[] }) => lines.length } };
       const own = await openApp(database, { sdl, logic });
-      const many = MOST + 1;
       const query = 'query ($l: [Line!]!) { count(lines: $l) }';
-      expect((await own.graphql(query, { l: empty(many) })).body).toEqual({ data: { count: many } });
+      const most = Number(settings.limitObjects.default);
+      expect((await own.graphql(query, { l: empty(most) })).body).toEqual({ data: { count: most } });
+      expect((await own.graphql(query, { l: empty(most + 1) })).errors).toMatchObject([
+        { extensions: { code: 'TOO_MANY_OBJECTS' } },
+      ]);
       const note = 'mutation ($any: JSON!) { createNote(any: $any) { id } }';
-      expect((await own.graphql(note, { any: empty(many) })).errors).toBeUndefined();
+      expect((await own.graphql(note, { any: empty(MOST + 1) })).errors).toBeUndefined();
       await own.close();
     });
 

@@ -60,7 +60,7 @@ interface CreateAsk {
   readonly values: Row;
 }
 
-interface UpdateAsk {
+export interface UpdateAsk {
   readonly do: 'update';
   readonly resource: Resource;
   readonly key: unknown;

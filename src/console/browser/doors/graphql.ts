@@ -3,6 +3,7 @@
 import {
   type ActAsk,
   type Ask,
+  type DeleteAsk,
   type GetAsk,
   type ListAsk,
   type ManyAsk,
@@ -10,6 +11,7 @@ import {
   SHOWN_CHANGES,
   SHOWN_INVERSES,
   SHOWN_LINKS,
+  type UpdateAsk,
 } from '../ask.ts';
 import { filterOf } from '../found.ts';
 import {
@@ -36,6 +38,12 @@ interface Call {
 
 /** The name under which an argument that is no field of the resource stands among the variables. */
 const VERSION = 'ifVersion';
+
+/** Whether it is done to one version alone; what is given and not declared is left out. */
+export function takesVersion(ask: UpdateAsk | DeleteAsk): boolean {
+  const { arguments: types } = ask.resource.graphql ?? {};
+  return VERSION in (types?.[ask.do === 'update' ? 'UPDATE' : 'DELETE'] ?? {});
+}
 
 export function graphqlWire(ask: Ask, schema: Schema): Wire | undefined {
   const call = ask.do === 'act' ? actCall(ask) : callOf(ask, schema);

@@ -2,8 +2,9 @@
 
 import { useEffect } from 'preact/hooks';
 import { go } from '../address.ts';
-import { type Ask, type DeleteAsk, SHOWN_INVERSES } from '../ask.ts';
-import { send, wireOf } from '../doors/send.ts';
+import { type Ask, type DeleteAsk, SHOWN_INVERSES, type UpdateAsk } from '../ask.ts';
+import { takesVersion } from '../doors/graphql.ts';
+import { send } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
 import { dataLink, to } from '../links.ts';
 import { type Inverse, labelled, type Resource, type Row, type Schema } from '../schema/types.ts';
@@ -101,12 +102,12 @@ const NO_VERSION = 0;
 function tryWrites(resource: Resource, row: Row, schema: Schema): void {
   const to = { resource, key: row[resource.key.name], version: NO_VERSION } as const;
   const { name = '' } = resource.update.find(({ name }) => row[name] !== undefined) ?? {};
-  const asks: Ask[] = [
+  const asks: (UpdateAsk | DeleteAsk)[] = [
     ...(name ? [{ ...to, do: 'update', changes: { [name]: row[name] } } as const] : []),
     { ...to, do: 'delete' },
   ];
-  // Through REST alone, where nothing that has a condition is done without it.
-  for (const ask of asks) if (wireOf(ask, 'rest', schema)) send(ask, 'rest', schema).catch(() => {});
+  // Not by REST: were `If-Match` lost on the way, it would be done. Here the version is part of what is asked.
+  for (const ask of asks) if (takesVersion(ask)) send(ask, 'graphql', schema).catch(() => {});
 }
 
 interface InverseProps {
