@@ -46,27 +46,75 @@ if (!installed) {
 /** Tests that need a browser: not run where there is none, and then it has been said. */
 export const browsing = describe.skipIf(!installed);
 
-let launched: Promise<Browser> | undefined;
+/** No page has a frame before it is told to. */
+const UNDRAWN = ['--enable-begin-frame-control', '--run-all-compositor-stages-before-draw'];
 
-function browser(): Promise<Browser> {
-  if (!launched) {
-    launched = chromium.launch({
-      executablePath: CHROMIUM,
-      args: [...FLAGS.split(' '), `--disable-features=${OFF}`],
-    });
-    // Not with the file that needed it first: the next one goes on with its pages.
-    atTheEnd(async () => (await launched)?.close());
-  }
-  return launched;
+/** One that draws, and one that does not. */
+const launched = new Map<boolean, Promise<Browser>>();
+
+function browser(isUndrawn: boolean): Promise<Browser> {
+  const known = launched.get(isUndrawn);
+  if (known) return known;
+  const launching = chromium.launch({
+    executablePath: CHROMIUM,
+    args: [...FLAGS.split(' '), ...(isUndrawn ? UNDRAWN : []), `--disable-features=${OFF}`],
+  });
+  launched.set(isUndrawn, launching);
+  // Not with the file that needed it first: the next one goes on with its pages.
+  atTheEnd(async () => (await launching).close());
+  return launching;
 }
 
 /** Pages that nobody visits any more, by the wishes they were opened with: a new one takes twice as much of the processor. */
 const idle = new Map<string, Page>();
 
-async function opened(options: BrowserContextOptions): Promise<Page> {
-  const context = await (await browser()).newContext({ viewport: { width: 1280, height: 900 }, ...options });
+async function opened(options: BrowserContextOptions, isUndrawn: boolean): Promise<Page> {
+  // What moves, or changes its colour bit by bit, would stay where it begins.
+  const still = isUndrawn ? ({ reducedMotion: 'reduce' } as const) : {};
+  const viewport = { width: 1280, height: 900 };
+  const context = await (await browser(isUndrawn)).newContext({ viewport, ...still, ...options });
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-  return context.newPage();
+  const page = await context.newPage();
+  return isUndrawn ? undrawn(page) : page;
+}
+
+/** Another page instead of this one, which can be told to have a frame. */
+async function undrawn(page: Page): Promise<Page> {
+  const context = page.context();
+  const session = await context.newCDPSession(page);
+  const { browserContextId } = (await session.send('Target.getTargetInfo')).targetInfo;
+  const opens = context.waitForEvent('page');
+  await session.send('Target.createTarget', {
+    url: 'about:blank',
+    ...(browserContextId && { browserContextId }),
+    enableBeginFrameControl: true,
+  });
+  const other = await opens;
+  await page.close();
+  return other;
+}
+
+const FRAME_MS = 20;
+
+/**
+ * Has a page do what it does for every frame, again and again, until it is told to stop: style, layout, and what scripts wait for;
+ * but not draw, which would take a quarter of the processor's time.
+ */
+function frames(page: Page): () => Promise<void> {
+  let isOver = false;
+  const tick = async () => {
+    const session = await page.context().newCDPSession(page);
+    // Not among the commands that playwright knows. What a page that has crashed makes of it tells nothing.
+    const next = () =>
+      session.send('HeadlessExperimental.beginFrame' as never, { noDisplayUpdates: true } as never);
+    for (; !isOver && !page.isClosed(); await Bun.sleep(FRAME_MS)) await next().catch(() => {});
+    await session.detach();
+  };
+  const ended = tick().catch(() => {});
+  return () => {
+    isOver = true;
+    return ended;
+  };
 }
 
 /** Leaves nothing of a visit behind but the way back, which nobody goes that far. */
@@ -95,12 +143,18 @@ export interface Visit extends AsyncDisposable {
 export interface Wishes extends BrowserContextOptions {
   /** In a browser that has fetched nothing yet. */
   readonly isFirst?: boolean;
+  /**
+   * Not drawn, for what is typed, sent and read, where nobody looks: no animation begins there, such as that by which what takes
+   * long is shown, and pages that are opened beside it have no frames at all, without which nothing can be clicked.
+   */
+  readonly isUndrawn?: boolean;
 }
 
 export async function visit(url: string, wishes: Wishes = {}): Promise<Visit> {
-  const { isFirst = false, ...options } = wishes;
-  const like = JSON.stringify(options);
-  const page = (isFirst ? undefined : idle.get(like)) ?? (await opened(options));
+  const { isFirst = false, isUndrawn = false, ...options } = wishes;
+  const like = JSON.stringify([isUndrawn, options]);
+  const page = (isFirst ? undefined : idle.get(like)) ?? (await opened(options, isUndrawn));
+  const stop = isUndrawn ? frames(page) : undefined;
   if (!isFirst) idle.delete(like);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
@@ -125,6 +179,8 @@ export async function visit(url: string, wishes: Wishes = {}): Promise<Visit> {
     async [Symbol.asyncDispose]() {
       try {
         await emptied(page);
+        // A page takes one frame at a time.
+        await stop?.();
         idle.set(like, page);
       } catch {
         // It has crashed, or a dialog stands before it.

@@ -72,8 +72,8 @@ browsing('callers', () => {
     for (const door of ['REST', 'GraphQL']) {
       await page.getByRole('radio', { name: door }).check();
       await page.getByText('Both answers are the same.').waitFor();
-      await page.getByRole('cell', { name: 'hidden' }).nth(1).waitFor();
-      expect(await page.getByRole('cell', { name: 'hidden' }).count()).toBe(2);
+      await page.getByRole('gridcell', { name: 'hidden' }).nth(1).waitFor();
+      expect(await page.getByRole('gridcell', { name: 'hidden' }).count()).toBe(2);
     }
     await page.getByRole('link', { name: 'Plan' }).click();
     // It is offered on the page, and stands in nobody's way.

@@ -30,6 +30,13 @@ test('a return within a line loses nothing of what follows', () => {
   ]);
 });
 
+test.each(['', '\n'])('the last value of a file may be empty, before %j', (end) => {
+  expect(rows(`a,b\n1,2\n3,${end}`)).toEqual([
+    [2, '1', '2'],
+    [3, '3', ''],
+  ]);
+});
+
 test('a mark at the beginning is none of the names', () => {
   expect(read('\ufeffa;b\n1;2').names).toEqual(['a', 'b']);
 });

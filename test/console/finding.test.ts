@@ -16,10 +16,12 @@ type Thing @resource {
   kind: Kind
   owner: Owner
 }
+type Count @resource { id: ID! of: Int }
 type Tea @resource @search(fields: ["name", "about"]) { id: ID! name: String! about: String }`;
 
 const data = {
   owners: [{ name: 'Ada' }, { name: 'Zoe' }],
+  counts: [{ of: 7 }, { of: 8 }],
   teas: [
     ...['Black', 'Cold', 'Dry', 'Earl'].map((name) => ({ name, about: 'With green leaves' })),
     { name: 'Green tea', about: null },
@@ -119,7 +121,7 @@ browsing('finding', () => {
     await page.getByLabel('Operator').last().selectOption('gte');
     await page.getByRole('button', { name: 'Apply' }).click();
     await shows(() => panel.getByRole('alert').getByRole('listitem').count(), 2);
-    await panel.getByRole('alert').getByText('day is at least: what follows must be').waitFor();
+    await panel.getByRole('alert').getByText('day must be a calendar day').waitFor();
     // On a telephone nothing of it is beyond the edge.
     await page.setViewportSize({ width: 360, height: 740 });
     for (const each of await panel.locator('button, input, select').all()) {
@@ -128,12 +130,37 @@ browsing('finding', () => {
     }
     await page.setViewportSize({ width: 1280, height: 800 });
     await panel.getByRole('button', { name: 'Remove' }).last().click();
+    // What was wrong is another condition by now.
+    expect(await panel.getByRole('alert').count()).toBe(0);
     expect(await page.getByLabel('Value').last().inputValue()).toBe('many');
     await page.getByLabel('Value').last().fill('29');
     await page.getByRole('button', { name: 'Apply' }).click();
     await shows(names, ['Thing 30']);
-    // The values of an enum are ticked.
     await page.keyboard.press('f');
+    // Records have no order.
+    expect(await page.getByLabel('Operator').first().locator('option').allTextContents()).toEqual([
+      'is',
+      'is not',
+      'is one of',
+      'is null',
+    ]);
+    // As JSON, what is wrong is told of the filter, and of its text.
+    await page.getByRole('button', { name: 'Edit as JSON' }).click();
+    const json = panel.getByRole('textbox');
+    const before = await json.inputValue();
+    for (const [text, why] of [
+      ['{"foo":{"eq":1}}', '"foo" is no field of Thing. There are: id, title, note,'],
+      ['{"count":', 'This is not JSON: '],
+    ] as const) {
+      await json.fill(text);
+      await page.getByRole('button', { name: 'Apply' }).click();
+      await panel.getByRole('alert').getByText(why).waitFor();
+    }
+    // It is no filter that the builder could show.
+    await page.getByRole('button', { name: 'Use the builder' }).click();
+    await json.fill(before);
+    await page.getByRole('button', { name: 'Use the builder' }).click();
+    // The values of an enum are ticked.
     await page.getByLabel('Field').last().selectOption('kind');
     await page.getByLabel('Operator').last().selectOption('in');
     await panel.getByRole('checkbox', { name: 'RAW' }).uncheck();
@@ -183,6 +210,16 @@ browsing('finding', () => {
     await shows(() => teas.count(), 5);
     expect(await teas.first().textContent()).toContain('Green tea');
     await keyboard.press('Escape');
+    // By the beginnings of words, in whatever order.
+    for (const [words, name] of [
+      ['17 thi', 'Thing 17'],
+      ['thi imp', 'Import into Thing'],
+    ] as const) {
+      await summon();
+      await keyboard.type(words);
+      await page.getByRole('option', { name }).waitFor();
+      await keyboard.press('Escape');
+    }
     // Where there are more than are shown, it leads to all of them.
     await summon();
     await keyboard.type('thing 1');
@@ -202,6 +239,15 @@ browsing('finding', () => {
     // Keys are letters where one types.
     await keyboard.type('nf');
     await shows(() => page.getByRole('searchbox').inputValue(), 'nf');
+    // What has no text is found by its key, and by nothing else.
+    await here.go('#/data/Count');
+    await keyboard.press('/');
+    await keyboard.type('2');
+    await shows(() => page.locator('tbody tr').count(), 1);
+    await keyboard.press('ArrowDown');
+    await shows(() => page.evaluate('document.activeElement.parentElement.ariaRowIndex'), '2');
+    await page.getByRole('searchbox').fill('x');
+    await page.getByText('No matches').waitFor();
     expect(here.complaints).toEqual([]);
   });
 });

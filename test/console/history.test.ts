@@ -53,7 +53,7 @@ browsing.each([...databases])('on %s', (database) => {
     await page.getByRole('link', { name: 'Also', exact: true }).waitFor();
     await page.getByText('1 row selected').waitFor();
     // A cell that is being edited is left alone, until it is not.
-    await page.getByRole('row', { name: 'Live' }).getByRole('cell', { name: '1', exact: true }).focus();
+    await page.getByRole('row', { name: 'Live' }).getByRole('gridcell', { name: '1', exact: true }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('form', { name: 'Edit pages' }).waitFor();
     await duet.json('PUT', `/books/${id}`, { title: 'Written elsewhere' });
@@ -177,6 +177,8 @@ browsing.each([...databases])('on %s', (database) => {
     await dialog.getByRole('button', { name: 'Restore it' }).click();
     await shows(async () => (await heads())[0], 'CREATED version 4');
     await entries.first().getByText('current').waitFor();
+    // What is stored already is not offered.
+    expect(await page.getByRole('button', { name: 'Restore version 2' }).count()).toBe(0);
     expect(await duet.json('GET', `/books/${id}`)).toMatchObject({ pages: 896, authorId: 1 });
     expect(here.complaints).toEqual([]);
   });

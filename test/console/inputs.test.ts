@@ -76,7 +76,9 @@ browsing('inputs', () => {
       await using here = await editing(duet.url, door, '#/data/Tag/new');
       const { page, field } = here;
       await shows(() => page.evaluate('document.activeElement.id'), 'field-code');
-      await field('sku').getByText('Format: AAA-0000').waitFor();
+      await field('sku').getByText('For example: ABC-4567').waitFor();
+      // Why a field is not to be used any more, too.
+      await field('old').getByText('Deprecated: Use the code.').waitFor();
       const title = (name: string, to: string) =>
         page.getByRole('button', { name: `Set ${name} to ${to}` }).getAttribute('title');
       expect(await title('label', 'an empty text')).toBe(
@@ -88,6 +90,18 @@ browsing('inputs', () => {
       for (const name of ['nick', 'sure', 'scores'])
         expect(await field(name).getByText('required').count()).toBe(0);
       expect(await title('nick', 'null')).toBe('Set nick to null: no value');
+      // So does one of a record that is there; that keys are 1 or more is of no use to anybody.
+      await shows(() => page.evaluate('document.activeElement.id'), 'field-name');
+      await field('ownerId').waitFor();
+      expect(await page.getByText('1 or more').count()).toBe(0);
+      // What is wrong is in sight, above the bar with Save, however low the window is.
+      await page.setViewportSize({ width: 1280, height: 640 });
+      await here.input('needed').fill('x');
+      await page.getByRole('button', { name: 'Save' }).click();
+      const { y: bar = 0 } = (await page.locator('form.record > .tools').boundingBox()) ?? {};
+      const alert = field('needed').getByRole('alert');
+      await shows(async () => ((await alert.boundingBox())?.y ?? bar) + 16 < bar, true);
+      await here.input('needed').fill('10');
       expect(here.complaints).toEqual([]);
     });
 

@@ -93,7 +93,7 @@ browsing('links', () => {
     const text = 'name,labelIds\nImported,"[3, 1]"\n';
     await page.getByLabel('File to import').setInputFiles({ ...file, buffer: Buffer.from(text) });
     await page.getByRole('button', { name: 'Import 1 record' }).click();
-    await page.getByRole('link', { name: 'All shirts' }).waitFor();
+    await page.getByRole('status').filter({ hasText: 'Imported 1 record' }).waitFor();
     const [{ id }] = await duet.json('GET', '/shirts?name=Imported');
     expect(await labels(id)).toEqual(['Red', 'Warm']);
     expect(here.complaints).toEqual([]);

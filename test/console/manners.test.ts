@@ -407,7 +407,7 @@ browsing.each([...databases])('with the keyboard alone, on %s', (database) => {
     await tabTo(page, 'field-extra');
     await keyboard.type('{"legs":4}');
     await tabTo(page, 'field-hallId');
-    await keyboard.type('hall b');
+    await keyboard.type('hall x');
     await page.getByRole('option', { name: /No results/ }).waitFor();
     await keyboard.press('Control+A');
     // At once: on the way there, "Ha" would find the same, and what is chosen then is gone with the next letter.

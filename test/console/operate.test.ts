@@ -66,6 +66,11 @@ browsing.each([...databases])('without authentication, on %s', (database) => {
     // What has failed and is tried again is not just waiting; its error is read whole, below it.
     const row = page.getByRole('row', { name: /^Order.afterCreate 3 retrying/ });
     await page.getByRole('row', { name: /^the mail server is away/ }).waitFor();
+    // The page shows what was so when it was asked: just then the job may have been running.
+    await shows(async () => {
+      await page.getByRole('button', { name: 'Refresh' }).click();
+      return row.count();
+    }, 1);
     expect(await row.getByRole('link', { name: '3' }).getAttribute('href')).toBe('#/data/Order/record/3');
     await page.getByText('1 waiting or retrying, 0 failed for good').waitFor();
     // One that is just being tried goes on, and is not counted.
@@ -177,7 +182,16 @@ browsing.each([...databases])('without authentication, on %s', (database) => {
     await rows(/^POST \/graphql mutation Gone 200 with errors/).waitFor();
     await page.getByRole('row', { name: /^GET \/nowhere 404/ }).waitFor();
     await page.getByRole('link', { name: 'Slow statements' }).click();
-    await page.getByText('SELECT').first().waitFor();
+    // Its own bookkeeping runs all the time: it is shown to those who want it. What writes a record beside it is a request's.
+    const texts = () => page.locator('.statements pre').allTextContents();
+    await page.getByText('INSERT INTO "Order"').first().waitFor();
+    expect((await texts()).filter((each) => !each.includes('"Order"'))).toEqual([]);
+    const own = page.getByRole('checkbox', { name: /^Duet's own \(\d+\)$/ });
+    await own.check();
+    await page.getByText('FROM "_duet_jobs"').first().waitFor();
+    await own.uncheck();
+    await shows(() => page.getByText('FROM "_duet_jobs"').count(), 0);
+    expect(await page.getByText('INSERT INTO "Order"').count()).toBeGreaterThan(0);
     await page.getByRole('link', { name: 'Migrations' }).click();
     await page.getByText('create table Order').waitFor();
     await page.getByText('Files that mean the same have the same fingerprint').waitFor();
@@ -306,7 +320,7 @@ browsing('where there is little room', () => {
   /** What is cut off in a table, by its row or its own edge, or lies below its buttons. */
   const hidden = `[...document.querySelectorAll('.sheet')].flatMap((sheet) => [
     ...(sheet.querySelector('.do') && sheet.scrollWidth > sheet.clientWidth ? ['below the buttons'] : []),
-    ...[...sheet.querySelectorAll('td, .tag')]
+    ...[...sheet.querySelectorAll('td, th, code, .tag')]
       .filter((each) => each.scrollHeight > each.clientHeight + 1 || each.scrollWidth > each.clientWidth + 1)
       .map((each) => each.textContent),
   ])`;
@@ -321,8 +335,15 @@ browsing('where there is little room', () => {
       await here.go('#/operate/keys');
       await page.getByText('keeper-of-the-books').waitFor();
       expect(await page.evaluate(hidden)).toEqual([]);
+      // Names are long, and some have a mark beside them.
+      const query = `query ${'OrdersOfTheLastYear'.repeat(4)} { orders { id } }`;
+      await duet.json('POST', '/graphql', { query });
       await here.go('#/operate/requests');
-      await page.getByText('POST /orders').first().waitFor();
+      await page
+        .getByRole('row', { name: /^POST \/graphql query Introspection this page/ })
+        .first()
+        .waitFor();
+      expect(await page.evaluate(hidden)).toEqual([]);
       const sheet = page.locator('.sheet');
       expect(await sheet.evaluate((each: any) => each.scrollWidth - each.clientWidth)).toBe(0);
       expect(await findings(page)).toEqual([]);
@@ -408,6 +429,19 @@ browsing('where there is little room', () => {
     expect(await record.getAttribute('title')).toBe(key);
     expect(await record.getAttribute('href')).toBe(`#/data/Order/record/${key}`);
     await page.getByRole('row', { name: /^webhook wh_5…b2d340 Order 0190…000017 failed for good/ }).waitFor();
+    // What is done to all of them is said before: to how many, to which, and that it is for good.
+    for (const [verb, says] of [
+      ['Retry', /webhook deliveries that have failed for good start at once.* still retried go on/],
+      [
+        'Drop',
+        /webhook deliveries that have failed for good are deleted.* cannot be undone.* still retried stay/,
+      ],
+    ] as const) {
+      await page.getByRole('button', { name: `${verb} all failed` }).click();
+      const dialog = page.getByRole('dialog', { name: `${verb} 1 failed job?` });
+      await dialog.getByText(says).waitFor();
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+    }
     await page.route('**/_duet/migrations', (route) =>
       route.fulfill({
         json: [
@@ -452,6 +486,15 @@ browsing('where there is little room', () => {
     await menu.click();
     const theme = await page.getByLabel('Theme').boundingBox();
     expect((theme?.x ?? 0) + (theme?.width ?? 0)).toBeLessThanOrEqual(360);
+    // Tab leads to its places, and then to the settings below them.
+    const reached: string[] = [];
+    for (let tabs = 0; tabs < 40 && reached.at(-1) !== 'settings'; tabs++) {
+      await page.keyboard.press('Tab');
+      reached.push(
+        String(await page.evaluate('document.activeElement.closest(".top, .side, .settings")?.classList[0]')),
+      );
+    }
+    expect([...new Set(reached)]).toEqual(['top', 'side', 'settings']);
     await page.keyboard.press('Escape');
     await shows(() => menu.getAttribute('aria-expanded'), 'false');
     expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('Menu');

@@ -50,7 +50,9 @@ test.each([
     'DONE',
     'ABANDONED',
   ]);
-  expect(columns?.filter(({ deprecated }) => deprecated).map(({ name }) => name)).toEqual(['oldNumber']);
+  expect(
+    columns?.filter(({ deprecated }) => deprecated).map(({ name, description }) => [name, description]),
+  ).toEqual([['oldNumber', 'Deprecated: Nobody knows it.']]);
   const person = schema.byName.get('Person');
   expect(person?.inverses.map(({ name, target }) => [name, target])).toEqual([
     ['students', 'Person'],

@@ -88,7 +88,7 @@ browsing('slow', () => {
     expect(await page.getByRole('alert').count()).toBe(0);
     isAway = false;
     await told.waitFor({ state: 'detached' });
-    await page.getByRole('table').waitFor();
+    await page.getByRole('grid').waitFor();
     expect(here.complaints).toEqual([]);
   });
 
@@ -113,7 +113,7 @@ browsing('slow', () => {
     const [first = 0, second = 0, third = 0] = files;
     expect(third - second).toBeGreaterThan(second - first);
     isAway = false;
-    await page.getByRole('table').waitFor();
+    await page.getByRole('grid').waitFor();
     await shows(() => page.getByRole('alert').count(), 0);
     expect(here.complaints).toEqual([]);
   });

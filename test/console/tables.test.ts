@@ -146,6 +146,11 @@ browsing('tables', () => {
     await told.waitFor();
     await page.context().setOffline(false);
     await told.waitFor({ state: 'detached' });
+    // That it is back has not sent anything.
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /^Not sent\. Try again\.$/ })
+      .waitFor();
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { name: 'Typed' }).waitFor();
 

@@ -28,7 +28,7 @@ type Thing @resource {
   owner: Owner
 }
 type Owner @resource { id: ID! name: String! things: [Thing!]! }
-type Tag @resource { code: ID! @key label: String sku: String @constraint(pattern: "^[A-Z]{3}-\\\\d{4}$") }
+type Tag @resource { code: ID! @key label: String old: String @deprecated(reason: "Use the code.") sku: String @constraint(pattern: "^[A-Z]{3}-\\\\d{4}$") }
 type Shirt @resource { id: ID! name: String! labels: [Label!]! @through(type: "ShirtLabel") }
 type Label @resource { id: ID! name: String! shirts: [Shirt!]! @through(type: "ShirtLabel") }
 type ShirtLabel @resource @unique(fields: ["shirt", "label"]) { id: ID! shirt: Shirt! label: Label! }
@@ -87,7 +87,7 @@ export async function editing(
   place: string,
   options: Wishes = {},
 ): Promise<Editing> {
-  const here = await visit(url, options);
+  const here = await visit(url, { isUndrawn: true, ...options });
   const { page } = here;
   page.setDefaultTimeout(25_000);
   const sent: Record<string, unknown>[] = [];
@@ -114,8 +114,8 @@ export async function editing(
 type Service = Awaited<ReturnType<typeof service>>;
 
 /** The form of a new thing, with something behind it and something before it in the history. */
-export async function between(duet: Service, door: Door) {
-  const here = await editing(duet.url, door, '#/data/Owner');
+export async function between(duet: Service, door: Door, options: Wishes = {}) {
+  const here = await editing(duet.url, door, '#/data/Owner', options);
   return Object.assign(here, await openBetween(duet, here));
 }
 

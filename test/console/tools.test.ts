@@ -59,12 +59,38 @@ browsing.each([...databases])('on %s', (database) => {
     await editor.locator('.view-line').first().click();
     const isInside = () => editor.locator(':focus').count();
     await shows(isInside, 1);
+    // It says how.
+    await frame.getByText('Escape and then Tab leaves').waitFor();
     await page.keyboard.press('Escape');
     for (let tabs = 0; tabs < 8 && (await isInside()) > 0; tabs++) await page.keyboard.press('Tab');
     expect(await isInside()).toBe(0);
     await editor.locator('.view-line').first().click();
     await page.keyboard.press('Control+k');
     await page.getByRole('dialog', { name: 'Go to' }).waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('on a telephone GraphiQL has its buttons above the query and the answer below it, each as wide as there is room', async () => {
+    await using here = await visit(duet.url, { viewport: { width: 360, height: 740 } });
+    const { page } = here;
+    await here.go('#/graphiql');
+    const frame = page.frameLocator('iframe[title="GraphiQL"]');
+    await frame.locator('.view-line').first().waitFor();
+    await frame.getByRole('button', { name: /Execute query/ }).click();
+    await frame.locator('.result-window').getByText('"data"').waitFor();
+    const box = async (part: string) =>
+      (await frame.locator(part).first().boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+    const [run, query, answer] = [
+      await box('.graphiql-execute-button'),
+      await box('.graphiql-query-editor .monaco-editor'),
+      await box('.result-window'),
+    ];
+    expect(run.y + run.height).toBeLessThanOrEqual(query.y);
+    expect(query.y + query.height).toBeLessThanOrEqual(answer.y);
+    for (const { x, width } of [query, answer]) {
+      expect(width).toBeGreaterThan(260);
+      expect(x + width).toBeLessThanOrEqual(360);
+    }
     expect(here.complaints).toEqual([]);
   });
 
@@ -82,6 +108,25 @@ browsing.each([...databases])('on %s', (database) => {
       .click();
     expect((await answered).status()).toBe(200);
     await frame.getByText('Ada Lovelace').first().waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('in the dark all cards of the reference have one colour', async () => {
+    await using here = await visit(duet.url, { colorScheme: 'dark' });
+    const { page } = here;
+    await here.go('#/reference');
+    const frame = page.frameLocator('iframe[title="API reference"]');
+    await frame.getByRole('link', { name: /List users/ }).click({ timeout: 45_000 });
+    const section = frame
+      .locator('section', { has: frame.getByRole('heading', { name: 'List users' }) })
+      .last();
+    await section.getByRole('button', { name: 'Test Request (get /users)' }).waitFor();
+    const colours = await section
+      .locator('.scalar-card')
+      .evaluateAll((cards: any[]) =>
+        cards.map((each) => each.ownerDocument.defaultView.getComputedStyle(each).backgroundColor),
+      );
+    expect(new Set(colours)).toEqual(new Set(['rgb(20, 22, 27)']));
     expect(here.complaints).toEqual([]);
   });
 
@@ -150,7 +195,10 @@ browsing.each([...databases])('on %s', (database) => {
     }
     await shows(() => picture.locator('.edge').count(), 5);
     expect(await page.evaluate(behind)).toEqual([]);
-    await shows(() => picture.locator('.line.deprecated').allTextContents(), ['oldNumberString']);
+    await shows(
+      () => picture.locator('.line.deprecated').allTextContents(),
+      ['Deprecated: Nobody knows it.oldNumberString'],
+    );
     const camera = () => picture.locator('> g').getAttribute('transform');
     await shows(async () => (await camera()) === 'translate(0 0) scale(1)', false);
     // A window that has changed is drawn anew in the frames that follow, however long each takes.

@@ -31,13 +31,13 @@ export interface ListAsk {
   readonly sort: readonly string[];
   /** Undefined: all of them. */
   readonly limit: number | undefined;
-  readonly after: string | undefined;
-  readonly before: string | undefined;
+  readonly after?: string | undefined;
+  readonly before?: string | undefined;
   /** Which of all records is the first of the page, where somebody has turned to it: cursors do not tell. */
   readonly from?: number | undefined;
-  readonly count: boolean;
+  readonly count?: boolean;
   /** Whether to read along what the records refer to. */
-  readonly related: boolean;
+  readonly related?: boolean;
   /** Those that are shown, in their order, where somebody has chosen: nothing that the service is asked. */
   readonly columns?: string | undefined;
   /** As a file, which only REST has. */

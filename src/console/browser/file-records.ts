@@ -1,7 +1,7 @@
 /** Records in a file: CSV (RFC 4180, also with semicolons or tabs), JSON or NDJSON, each with the line that it begins at. */
 
 import type { Column } from './schema/types.ts';
-import { readExact, readJson, readNumber, Unreadable } from './typed.ts';
+import { readJson, readNumber, Unreadable } from './typed.ts';
 
 export interface FileRecord {
   readonly line: number;
@@ -32,13 +32,16 @@ export function readFile(name: string, bytes: ArrayBuffer | Uint8Array): FileRec
     const why = 'The file is not UTF-8. Save it as UTF-8; spreadsheets offer “CSV UTF-8”.';
     return { ...named([], false), faults: [{ line: 1, why }] };
   }
-  if (/\.json$/i.test(name)) return json(plain);
-  return /\.(ndjson|jsonl)$/i.test(name) || /^\s*\{/.test(plain) ? lines(plain) : csv(plain);
+  const isLines = /\.(ndjson|jsonl)$/i.test(name) || /^\s*\{/.test(plain);
+  const read = (/\.json$/i.test(name) ? json : isLines ? lines : csv)(plain);
+  if (read.records.length + read.faults.length > 0) return read;
+  const why = plain.trim() === '' ? 'The file is empty.' : 'There is no record in the file.';
+  return { ...named([], false), faults: [{ line: 1, why }] };
 }
 
 function json(text: string): FileRecords {
   const read = readJson(text);
-  if (read instanceof Unreadable) return { ...named([], false), faults: [{ line: 1, why: read.why }] };
+  if (read instanceof Unreadable) return { ...named([], false), faults: [notJson(read, 0)] };
   const all = Array.isArray(read) ? read : [read];
   // Nobody knows the lines of a list in JSON: its records are counted.
   return named(
@@ -53,11 +56,17 @@ function lines(text: string): FileRecords {
     if (line.trim() === '') return [];
     const values = readJson(line);
     if (!(values instanceof Unreadable)) return [{ line: at + 1, values }];
-    faults.push({ line: at + 1, why: values.why });
+    faults.push(notJson(values, at));
     return [];
   });
   const found = named(records, false);
   return { ...found, faults: [...faults, ...found.faults] };
+}
+
+/** Browsers tell the line of the text that they were given, which has so many lines of the file before it. */
+function notJson({ why }: Unreadable, before: number): LineFault {
+  const [told = '', line = 1] = /line (\d+) /.exec(why) ?? [];
+  return { line: before + Number(line), why: why.replace(told, '') };
 }
 
 function named(all: readonly { line: number; values: unknown }[], isText: boolean): FileRecords {
@@ -105,7 +114,8 @@ function csvRows(text: string, mark: string): { line: number; cells: string[] }[
       rows.push({ line: began, cells });
       [cells, began] = [[], line];
     }
-    if (value.lastIndex >= text.length) break;
+    // Behind a mark there is one more value, however empty.
+    if (end !== mark && value.lastIndex >= text.length) break;
   }
   return rows;
 }
@@ -120,10 +130,9 @@ export function readCell(column: Column, text: string): unknown {
     case 'id':
     case 'int':
     case 'float':
-      return readNumber(text);
     case 'bigint':
     case 'decimal':
-      return readExact(text);
+      return readNumber(column, text);
     case 'boolean':
       if (/^(true|1|yes)$/i.test(text)) return true;
       return /^(false|0|no)$/i.test(text) ? false : new Unreadable(text, 'This is neither true nor false.');

@@ -12,8 +12,14 @@ export function textsOf({ columns }: Resource): Column[] {
   );
 }
 
-/** Letter case counts, so that it is looked for as it was typed and with a capital. Undefined where nothing could be found by it. */
-export function found({ key }: Resource, text: string, columns: readonly Column[]): Where | undefined {
+/** Each of the words is looked for. Undefined where nothing could be found by one of them. */
+export function found(resource: Resource, text: string, columns: readonly Column[]): Where | undefined {
+  const all = text.match(/\S+/g)?.map((word) => foundBy(resource, word, columns)) ?? [undefined];
+  return all.length === 1 ? all[0] : all.every((each) => each) ? { and: all } : undefined;
+}
+
+/** Letter case counts, so that it is looked for as it was typed and with a capital. */
+function foundBy({ key }: Resource, text: string, columns: readonly Column[]): Where | undefined {
   const words = [...new Set([text, text[0]?.toUpperCase() + text.slice(1)])];
   const conditions = columns
     .filter(({ operators }) => operators.includes('contains'))
@@ -26,6 +32,7 @@ export function found({ key }: Resource, text: string, columns: readonly Column[
 
 /** All that the records of a list match. */
 export function filterOf({ resource, where, find }: ListAsk): Where | undefined {
-  const text = find && found(resource, find, textsOf(resource));
+  const none = { [resource.key.name]: { in: [] } };
+  const text = find && (found(resource, find, textsOf(resource)) ?? none);
   return where && text ? { and: [where, text] } : text || where;
 }

@@ -9,7 +9,6 @@ import { refresh, schema, schemaFault } from './schema/load.ts';
 import { token } from './session.ts';
 import { tell } from './told.ts';
 import { CallerNotice } from './views/caller.tsx';
-import { FileNotice } from './views/file-notice.tsx';
 import { GoneNotice } from './views/gone.tsx';
 import { later } from './views/later.tsx';
 import { FaultNotice, Loading } from './views/parts.tsx';
@@ -17,6 +16,7 @@ import { Shell } from './views/shell.tsx';
 import { View } from './views/view.tsx';
 
 const Begin = later(async () => (await import('./views/opened.ts')).Begin);
+const FileNotice = later(async () => (await import('./views/opened.ts')).FileNotice);
 
 function App() {
   const isFileAll = isWaiting.value;

@@ -1,6 +1,6 @@
-/** What people type, read as values; what cannot be read stays as it was typed, with the reason. */
+/** What people type, read as values; what cannot be read stays as it was typed, and what can is held against its field. */
 
-import type { Column } from './schema/types.ts';
+import type { Column, Kind } from './schema/types.ts';
 
 /** In place of a value. Nothing is sent as long as there is one. */
 export class Unreadable {
@@ -22,6 +22,68 @@ export function unreadable(value: unknown): Unreadable | undefined {
     if (found) return found;
   }
   return undefined;
+}
+
+/**
+ * Why the service would refuse what is given for a field, in its words: for forms, cells, changes of many and files alike. What this
+ * page cannot know, the service tells.
+ */
+export function wrongIn(column: Column, value: unknown): string | undefined {
+  const unread = unreadable(value);
+  if (unread) return unread.why;
+  const { name, list } = column;
+  if (value === undefined || value === null) return undefined;
+  if (list && !Array.isArray(value)) return `${name} must be a list`;
+  for (const [at, item] of (list ? (value as unknown[]) : [value]).entries()) {
+    const why = breach(column, item);
+    if (why) return `${list ? `${name}/${at}` : name} ${why}`;
+  }
+  return undefined;
+}
+
+function breach({ kind, choices, bounds }: Column, value: unknown): string | undefined {
+  const { minimum, maximum, minLength = 0, maxLength, pattern = '' } = bounds;
+  const text = String(value);
+  const fits = new RegExp(pattern, 'u').test(text);
+  if (kind === 'enum') return choices.includes(text) ? undefined : `must be one of ${choices.join(', ')}`;
+  const [form, what] = forms[kind] ?? [];
+  if (form && !(fits && form.test(text) && (!/^date/.test(kind) || isDay(text)))) {
+    const [, digits] = /1,(\d+)}\)\?\$/.exec(pattern) ?? [];
+    return digits ? `must have at most ${many(digits, 'digit')} behind the point` : `must be ${what}`;
+  }
+  if (minimum !== undefined && Number(value) < minimum) return `must be ${minimum} or more`;
+  if (maximum !== undefined && Number(value) > maximum) return `must be ${maximum} or less`;
+  if (kind !== 'text') return undefined;
+  const { length } = [...text];
+  if (length < minLength) return `must have at least ${many(minLength, 'character')}`;
+  if (maxLength !== undefined && length > maxLength)
+    return `must have at most ${many(maxLength, 'character')}`;
+  return fits ? undefined : `must match ${pattern}`;
+}
+
+function many(count: number | string, what: string): string {
+  return `${count} ${what}${Number(count) === 1 ? '' : 's'}`;
+}
+
+const whole = [/^-?\d+$/, 'a whole number'] as const;
+
+/** What a value of a kind looks like, where it can be told from others. */
+const forms: Readonly<Partial<Record<Kind, readonly [RegExp, string]>>> = {
+  id: whole,
+  int: whole,
+  bigint: whole,
+  decimal: [/^-?\d/, 'a number'],
+  float: [/^-?\d/, 'a number'],
+  boolean: [/^(true|false)$/, 'true or false'],
+  date: [/^.{10}$/, 'a day such as 2024-05-01'],
+  datetime: [/T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i, 'a time such as 2024-05-01T12:30:00Z'],
+  uuid: [/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, 'a UUID'],
+};
+
+/** Whether it begins with a day that there is: browsers take the 30th of February for the 1st of March. */
+function isDay(text: string): boolean {
+  const day = text.slice(0, 10);
+  return new Date(`${day}T00:00Z`).toJSON()?.startsWith(day) ?? false;
 }
 
 /** An emptied field: as before where there was nothing, and otherwise null, which only a text that must be there is not. */
@@ -64,7 +126,11 @@ const breaks = /\r\n?|\n/g;
 
 const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
-export function readNumber(text: string): unknown {
+export function readNumber({ kind }: Column, text: string): unknown {
+  return kind === 'bigint' || kind === 'decimal' ? readExact(text) : readFloat(text);
+}
+
+function readFloat(text: string): unknown {
   if (!decimal.test(text.trim())) return new Unreadable(text, 'Not a number: write one as 12 or -0.5.');
   const number = Number(text);
   if (isExact(text, number)) return number;
@@ -78,8 +144,8 @@ export function readNumber(text: string): unknown {
 
 const digits = /^([+-]?)0*(?=\d|\.\d)(\d*)\.?(\d*)$/;
 
-/** The digits themselves: no number of this page has them all. How many there may be is the service's to say. */
-export function readExact(text: string): unknown {
+/** The digits themselves: no number of this page has them all. */
+function readExact(text: string): unknown {
   const [, sign, whole, fraction] = digits.exec(text.trim()) ?? [];
   if (sign === undefined) return new Unreadable(text, 'Not a number: write one as 12 or -0.5.');
   return `${sign === '-' ? '-' : ''}${whole || '0'}${fraction && `.${fraction}`}`;
@@ -100,7 +166,10 @@ export function readJson(text: string): unknown {
     const value: unknown = JSON.parse(text, exactly);
     return inexact ?? value;
   } catch (error) {
-    return new Unreadable(text, `This is not JSON: ${(error as Error).message}`);
+    return new Unreadable(
+      text,
+      `This is not JSON: ${(error as Error).message.replace(/ in JSON at position \d+/, '')}`,
+    );
   }
 }
 

@@ -24,7 +24,7 @@ export const introspectionQuery = `query Introspection {
       fields(includeDeprecated: true) {
         name
         description
-        isDeprecated
+        deprecationReason
         args { name type { ...Type } }
         type { ...Type }
       }
@@ -52,7 +52,8 @@ interface Argument {
 
 export interface Field extends Argument {
   readonly description: string | null;
-  readonly isDeprecated: boolean;
+  /** Null where it is not deprecated. */
+  readonly deprecationReason: string | null;
   readonly args: readonly Argument[];
 }
 
@@ -258,8 +259,10 @@ function kindOf({ kind, name }: Type): Kind {
   return kind === 'ENUM' ? 'enum' : (kinds[name] ?? 'text');
 }
 
-function described({ name, description, isDeprecated }: Field) {
-  return { name, ...(description && { description }), ...(isDeprecated && { deprecated: true }) };
+/** In the words of the OpenAPI document. */
+function described({ name, description, deprecationReason: reason }: Field) {
+  const told = [description, reason === null ? null : `Deprecated: ${reason}`].filter(Boolean).join('\n\n');
+  return { name, ...(told && { description: told }), ...(reason !== null && { deprecated: true }) };
 }
 
 export function named(type: TypeRef): string {

@@ -33,6 +33,8 @@ export interface Bounds {
   readonly maxLength?: number;
   readonly pattern?: string;
   readonly format?: string;
+  /** Where there is a pattern: a text that it matches. */
+  readonly example?: unknown;
 }
 
 export interface Column extends Described {

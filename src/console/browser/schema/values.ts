@@ -22,6 +22,7 @@ export interface JsonSchema {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
+  readonly examples?: readonly unknown[];
 }
 
 /** Those that the document has by name. */
@@ -55,7 +56,8 @@ export function columnOf(name: string, told: JsonSchema, schemas: Schemas): Colu
     list,
     required: !nullable,
     choices: value.enum ?? [],
-    bounds: boundsOf(value),
+    // Those of a key that the service gives are of no use to anybody who chooses a record by its name.
+    bounds: kind === 'id' ? {} : boundsOf(value),
     operators: [],
     sortable: false,
     ...wordsOf(told),
@@ -104,7 +106,7 @@ const typeNames: Readonly<Record<Kind, string>> = {
 };
 
 function boundsOf(schema: JsonSchema): Bounds {
-  const { minimum, maximum, minLength, maxLength, pattern, format } = schema;
-  const bounds = { minimum, maximum, minLength, maxLength, pattern, format };
+  const { minimum, maximum, minLength, maxLength, pattern, format, examples } = schema;
+  const bounds = { minimum, maximum, minLength, maxLength, pattern, format, example: examples?.[0] };
   return Object.fromEntries(Object.entries(bounds).filter(([, bound]) => bound !== undefined));
 }

@@ -45,6 +45,9 @@ const fetcher: Fetcher = async (parameters, options) => {
   return response.json();
 };
 
+/** Nobody guesses how the keyboard leaves an editor. */
+const KEYS = 'In the editors: Ctrl Enter runs the query, Ctrl Space suggests; Escape and then Tab leaves.';
+
 const given = new URLSearchParams(location.hash.slice(1));
 const query = given.get('query');
 const example = given.get('example');
@@ -52,11 +55,15 @@ const variables = given.get('variables') ?? '';
 const root = document.getElementById('graphiql');
 if (root)
   createRoot(root).render(
-    createElement(GraphiQL, {
-      fetcher,
-      forcedTheme: isDark() ? 'dark' : 'light',
-      plugins: [HISTORY_PLUGIN, explorerPlugin()],
-      ...(query !== null && { initialQuery: query, initialVariables: variables }),
-      ...(example !== null && { defaultTabs: [{ query: example, variables }] }),
-    }),
+    createElement(
+      GraphiQL,
+      {
+        fetcher,
+        forcedTheme: isDark() ? 'dark' : 'light',
+        plugins: [HISTORY_PLUGIN, explorerPlugin()],
+        ...(query !== null && { initialQuery: query, initialVariables: variables }),
+        ...(example !== null && { defaultTabs: [{ query: example, variables }] }),
+      },
+      createElement(GraphiQL.Footer, null, KEYS),
+    ),
   );

@@ -1,7 +1,7 @@
 /** The first screen where nothing can be served yet: the file that everything follows from, what is wrong with it, and what to do next. */
 
 import type { FileState } from '../schema/file.ts';
-import { FileFaults } from './file-notice.tsx';
+import { FileFaults, faultsByFile } from './file-notice.tsx';
 import { Copy, counted } from './parts.tsx';
 
 const EXAMPLE = `type Book @resource {
@@ -24,7 +24,8 @@ const commands = (isEmpty: boolean): readonly (readonly [string, string])[] => {
 };
 
 export function Begin({ state }: { state: FileState }) {
-  const { path, text, command, faults = [] } = state;
+  const { path, file = '', text, command } = state;
+  const byFile = faultsByFile(state);
   const isNew = !text?.includes('@resource');
   return (
     <div class="begin">
@@ -46,12 +47,18 @@ export function Begin({ state }: { state: FileState }) {
         ) : text.trim() === '' ? (
           <p role="status">It is empty.</p>
         ) : (
-          <div role="status">
-            <p>{counted(faults.length, 'error')} in the last version that was saved:</p>
-            <FileFaults state={state} />
-          </div>
+          <Wrong faults={byFile.get(file)} state={state} />
         )}
       </section>
+      {[...byFile].map(
+        ([name, faults]) =>
+          name !== file && (
+            <section key={name} aria-label={name} class="card">
+              <h2>{name}</h2>
+              <Wrong faults={faults} state={state} />
+            </section>
+          ),
+      )}
       {isNew && (
         <section aria-label="What to write" class="card">
           <h2>What to write into it</h2>
@@ -80,6 +87,19 @@ export function Begin({ state }: { state: FileState }) {
           ))}
         </dl>
       </section>
+    </div>
+  );
+}
+
+function Wrong({ faults = [], state }: { faults?: readonly string[] | undefined; state: FileState }) {
+  return (
+    <div role="status">
+      <p>
+        {faults.length === 0
+          ? 'No errors.'
+          : `${counted(faults.length, 'error')} in the last version that was saved:`}
+      </p>
+      <FileFaults faults={faults} state={state} />
     </div>
   );
 }

@@ -5,11 +5,12 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Answer, Ask } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import { Fault } from '../doors/wire.ts';
-import type { Column, Resource, Row, Schema } from '../schema/types.ts';
+import { type Column, labelled, type Resource, type Row, type Schema } from '../schema/types.ts';
 import { door } from '../session.ts';
 import { tell } from '../told.ts';
-import { unreadable } from '../typed.ts';
+import { wrongIn } from '../typed.ts';
 import { FieldInput } from './field-input.tsx';
+import { LINE } from './typed-input.tsx';
 import { undoing } from './undo.ts';
 
 export interface CellProps {
@@ -46,6 +47,8 @@ export function CellEditor({ resource, column, row, schema, atEnd, onSaved, onCl
     input.select();
     // Pickers of days have no place to write at.
     if (atEnd && input.selectionEnd) input.selectionStart = input.selectionEnd;
+    // The next key would replace all of it.
+    else if (input.value.length > LINE) input.selectionEnd = 0;
   }, []);
 
   // Below the last row in sight it would not be read.
@@ -70,9 +73,9 @@ export function CellEditor({ resource, column, row, schema, atEnd, onSaved, onCl
   };
   const save = async (step: number) => {
     if (saving.current) return;
-    const unread = unreadable(value.value);
-    if (unread) fault.value = unread.why;
-    else if (JSON.stringify(value.value) === JSON.stringify(row[column.name])) onClose(step);
+    const wrong = wrongIn(column, value.value);
+    if (JSON.stringify(value.value) === JSON.stringify(row[column.name])) onClose(step);
+    else if (wrong) fault.value = wrong;
     else {
       saving.current = true;
       try {
@@ -86,7 +89,7 @@ export function CellEditor({ resource, column, row, schema, atEnd, onSaved, onCl
             version,
           };
           tell(
-            `Saved ${column.name}`,
+            `Saved ${column.name} of ${labelled(resource, row)}`,
             undoing(back, schema, `${column.name} is as it was`, ({ row: now }) => now && onSaved(now)),
           );
           onSaved(written, step);

@@ -245,7 +245,7 @@ function ListInput(props: Props) {
     <div class="items">
       {value === null && <span class="null">null</span>}
       {value === undefined && fallback !== undefined && (
-        <span class="null">{JSON.stringify(fallback)} by default</span>
+        <span class="null">{JSON.stringify(fallback).replace(/^\[]$/, 'none')} by default</span>
       )}
       {items.map((item, at) => (
         <span class="item" key={at}>

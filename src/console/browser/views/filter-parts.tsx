@@ -136,11 +136,16 @@ function ComparisonEditor({ part, resource, schema, onChange }: PartProps & { pa
         value={part.operator}
         onChange={(event) => onChange(fitted({ ...part, operator: event.currentTarget.value }, column))}
       >
-        {column?.operators.map((operator) => (
-          <option key={operator} value={operator}>
-            {spoken[operator] ?? operator}
-          </option>
-        ))}
+        {column?.operators
+          // Records have no order, though their keys do.
+          .filter(
+            (operator) => !column.reference || operator === part.operator || !/^[gl]te?$/.test(operator),
+          )
+          .map((operator) => (
+            <option key={operator} value={operator}>
+              {spoken[operator] ?? operator}
+            </option>
+          ))}
       </select>
       <Operand
         column={column}

@@ -5,9 +5,10 @@ import { go } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
-import { type Group, groupOf, spoken, whereOf } from '../filter-tree.ts';
+import { type Group, groupOf, whereOf } from '../filter-tree.ts';
 import type { Schema } from '../schema/types.ts';
 import { door } from '../session.ts';
+import { readJson, unreadable } from '../typed.ts';
 import { isObject, type Where } from '../where.ts';
 import { begun, GroupEditor } from './filter-parts.tsx';
 import { listLink, operand } from './list-place.ts';
@@ -21,14 +22,18 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
   const written = useSignal(shown === undefined);
   const faults = useSignal<readonly string[]>([]);
 
+  /** What is written; told, where it is no filter. */
+  const parsed = (): Where | undefined => {
+    const read = readJson(json.value);
+    const why = unreadable(read)?.why ?? (isObject(read) ? '' : 'This is not a JSON object.');
+    faults.value = why ? [why] : [];
+    return why ? undefined : (read as Where);
+  };
   const apply = async (event: Event) => {
     event.preventDefault();
     faults.value = [];
-    const where = written.value ? parsed(json.value) : whereOf(group.value, resource, schema, operand);
-    if (where === null) {
-      faults.value = ['This is not a JSON object.'];
-      return;
-    }
+    const where = written.value ? parsed() : whereOf(group.value, resource, schema, operand);
+    if (faults.value.length > 0) return;
     const filtered = { ...ask, where: where && Object.keys(where).length > 0 ? where : undefined };
     try {
       // What the service does not take stays here, to be mended.
@@ -37,15 +42,24 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
       onClose();
     } catch (error) {
       const { message, errors } = error as Fault;
-      const details = errors?.map(({ detail }) => detail) ?? [];
-      faults.value = details.length === 0 ? [message] : written.value ? details : details.map(inWords);
+      const details = errors?.map(({ detail }) =>
+        detail
+          // The operator stands in the panel; and whoever writes JSON knows nothing of a path.
+          .replace(/^(\S+) \w+ (?=must )/, '$1 ')
+          .replace(
+            /^"(.+)\[\w+\]" is no parameter .*having,/,
+            `"$1" is no field of ${resource.name}. There are:`,
+          ),
+      );
+      faults.value = details?.length ? details : [message];
     }
   };
   const turn = () => {
     if (!written.value)
       json.value = JSON.stringify(whereOf(group.value, resource, schema, operand) ?? {}, null, 2);
     else {
-      const read = groupOf(parsed(json.value) ?? undefined, resource, schema);
+      const read = groupOf(parsed(), resource, schema);
+      if (faults.value.length > 0) return;
       if (!read) {
         faults.value = ['The builder cannot show this filter. It can be applied as it is.'];
         return;
@@ -67,6 +81,7 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
             value={json.value}
             onInput={(event) => {
               json.value = event.currentTarget.value;
+              faults.value = [];
             }}
           />
         </label>
@@ -77,6 +92,7 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
           schema={schema}
           onChange={(next) => {
             group.value = next;
+            faults.value = [];
           }}
         />
       )}
@@ -100,22 +116,4 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
       </div>
     </form>
   );
-}
-
-/** `bornOn gte must be …`, in the words of the panel. */
-function inWords(detail: string): string {
-  return detail.replace(/^(\S+) (\w+) (?=must )/, (whole, path: string, operator: string) => {
-    const said = spoken[operator];
-    return said === undefined ? whole : `${path} ${said}: what follows `;
-  });
-}
-
-/** Null for text that is no filter. */
-function parsed(text: string): Where | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

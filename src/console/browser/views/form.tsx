@@ -9,6 +9,7 @@ import type { FieldFault } from '../doors/wire.ts';
 import { dataLink } from '../links.ts';
 import { scalar } from '../scalar.ts';
 import {
+  type Column,
   type FormField,
   fieldsOf,
   type Inverse,
@@ -20,7 +21,7 @@ import {
 } from '../schema/types.ts';
 import { door, isRefused } from '../session.ts';
 import { hush, tell } from '../told.ts';
-import { readJson, unreadable } from '../typed.ts';
+import { readJson, unreadable, wrongIn } from '../typed.ts';
 import { ComputedField } from './computed-field.tsx';
 import { useDock } from './dock.tsx';
 import { type Draft, incompleteIn, useDraft } from './draft.ts';
@@ -46,11 +47,6 @@ export function Create({ schema, resource, query }: CreateProps) {
     tell(`Created ${resource.name} ${row ? (nameOf(resource, row) ?? row[resource.key.name]) : ''}`);
     return opened(resource, row);
   };
-  // Whoever has asked for a form begins to fill it in.
-  useLayoutEffect(
-    () => draft.form.current?.querySelector<HTMLElement>(':is(input, select, textarea, button)')?.focus(),
-    [],
-  );
   if (isRefused(resource, 'CREATE') && !draft.isChanged())
     return <Refused resource={resource} write="CREATE" />;
   return (
@@ -115,6 +111,10 @@ export function Form({
   onSave,
 }: FormProps) {
   const { form, given, saving } = draft;
+  // Whoever has asked for a form begins to fill it in; an action is looked at first.
+  useLayoutEffect(() => {
+    if (cancel) form.current?.querySelector<HTMLElement>(':is(input, select, textarea, button)')?.focus();
+  }, []);
   const fault = draft.fault.value;
   /** Whether somebody wanted to save it as it is. */
   const tried = useSignal(false);
@@ -138,13 +138,17 @@ export function Form({
     hush();
     tried.value = true;
     incomplete.value = incompleteIn(form.current);
+    // What can be sent is: the service tells at once all that is wrong, and not only what is known here.
     const isReadable = incomplete.value.length === 0 && !Object.values(given.value).some(unreadable);
     if (isReadable) await onSave();
     // To where something is wrong, if anything is, once that is shown.
     setTimeout(() => (form.current?.querySelector<HTMLElement>('[aria-invalid="true"]') ?? focused)?.focus());
   };
-  const wrong = ({ name }: Place) =>
-    incomplete.value.includes(name) ? 'This is not complete.' : unreadable(given.value[name])?.why;
+  const wrong = (place: Place | Column) => {
+    const value = given.value[place.name];
+    if (incomplete.value.includes(place.name)) return 'This is not complete.';
+    return 'kind' in place ? wrongIn(place, value) : unreadable(value)?.why;
+  };
   return (
     <form ref={form} class="record" noValidate inert={saving.value} onSubmit={save}>
       {fields.map(({ input, column }) => (

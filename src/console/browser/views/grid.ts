@@ -144,6 +144,13 @@ export function useGrid(props: Props): Grid {
     const isOnCell = target === cell;
     const isControl = event.ctrlKey || event.metaKey;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const page = Math.floor((section.current?.clientHeight ?? 0) / (drawn.height || 1)) - 1;
+    const place = {
+      Home: [isControl ? 0 : at, 0],
+      End: [isControl ? rows.length : at, columns.length],
+      PageUp: [at - page, column],
+      PageDown: [at + page, column],
+    }[event.key] as [number, number] | undefined;
     const aside = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step) {
       if (event.shiftKey && cell) {
@@ -152,6 +159,7 @@ export function useGrid(props: Props): Grid {
       }
       focus(at + step, column);
     } else if (aside && cell) focus(at, column + aside);
+    else if (cell && place) focus(...place);
     else if ((event.key === 'Enter' || event.key === 'F2') && isOnCell) edit(at, column, event.key === 'F2');
     else if (event.key === ' ' && isOnCell) selection?.choose(at, event.shiftKey);
     else if (event.key === 'o' && isOnCell && !isControl) open(at);

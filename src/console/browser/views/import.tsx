@@ -1,12 +1,14 @@
 /** Records from a file: dropped here, its columns matched with fields, its errors told by line, and written all at once or not at all. */
 
 import { useSignal } from '@preact/signals';
+import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { go } from '../address.ts';
 import type { ManyAsk } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
 import { type FileRecords, type LineFault, readFile } from '../file-records.ts';
-import { faultsByLine, readRecords, takenIn } from '../import-faults.ts';
+import { type Checked, checked, faultsByLine } from '../import-faults.ts';
 import { dataLink } from '../links.ts';
 import {
   type FormField,
@@ -20,7 +22,7 @@ import { isRefused } from '../session.ts';
 import { tell } from '../told.ts';
 import { useDock } from './dock.tsx';
 import { Heading } from './heading.tsx';
-import { bytes, counted, Empty, FaultNotice, Icon } from './parts.tsx';
+import { bytes, counted, FaultNotice, Icon } from './parts.tsx';
 import { Refused } from './read-only.tsx';
 
 interface Chosen {
@@ -36,36 +38,34 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
   const file = useSignal<Chosen | undefined>(undefined);
   /** The field of each column of the file; none: it is left out. */
   const mapping = useSignal<Readonly<Record<string, string>>>({});
-  const found = useSignal<readonly LineFault[]>([]);
   const fault = useSignal<Fault | undefined>(undefined);
-  const state = useSignal<'ready' | 'sending' | 'done'>('ready');
+  const isSending = useSignal(false);
   const isOver = useSignal(false);
   const input = useRef<HTMLInputElement>(null);
+  const errors = useRef<HTMLElement>(null);
   const fields = [...fieldsOf(resource, resource.create), ...linksOf(resource, schema)];
-  const { records, faults } = file.value
-    ? readRecords(file.value.read, mapping.value, fields, resource)
-    : { records: [], faults: [] };
-  /** What other records have already. */
-  const taken = useSignal<readonly LineFault[]>([]);
+  /** Undefined while others are asked what they have. */
+  const known = useSignal<Checked | undefined>(undefined);
   useEffect(() => {
     let isCurrent = true;
-    taken.value = [];
     if (file.value)
-      takenIn(file.value.read, records, resource, schema).then(
-        (all) => {
-          if (isCurrent) taken.value = all;
-        },
-        // Then the service tells it after Import.
-        () => {},
-      );
+      void checked(file.value.read, mapping.value, fields, resource, schema).then((all) => {
+        if (isCurrent) known.value = all;
+      });
     return () => {
       isCurrent = false;
     };
   }, [file.value, mapping.value]);
+  const { records = [], faults = [] } = known.value ?? {};
   const left = file.value?.read.names.filter((name) => !mapping.value[name]) ?? [];
   const ask: ManyAsk = { do: 'createMany', resource, records };
   useDock(records.length > 0 ? [{ title: 'Import', ask }] : []);
 
+  /** What was found wrong with something else. */
+  const forget = () => {
+    known.value = undefined;
+    fault.value = undefined;
+  };
   const take = async (taken: File | undefined) => {
     if (!taken) return;
     const read = readFile(taken.name, await taken.arrayBuffer());
@@ -78,28 +78,24 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
       read.names.map((name) => [name, byName.get(name.toLowerCase()) ?? '']),
     );
     file.value = { name: taken.name, size: taken.size, read };
-    found.value = [];
-    fault.value = undefined;
-    state.value = 'ready';
+    forget();
   };
   const write = async () => {
-    state.value = 'sending';
+    isSending.value = true;
     fault.value = undefined;
-    found.value = [];
     try {
       const { rows = [] } = await send(ask, 'rest', schema);
       tell(`Imported ${counted(rows.length, 'record')}`);
-      state.value = 'done';
+      go(dataLink(resource.name));
     } catch (error) {
       fault.value = error as Fault;
-      found.value = faultsByLine(fault.value, file.value?.read);
-      state.value = 'ready';
+      isSending.value = false;
     }
   };
 
   if (isRefused(resource, 'CREATE')) return <Refused resource={resource} write="CREATE" />;
-  const known = [...faults, ...taken.value];
-  const told = [...known, ...found.value].toSorted((one, other) => one.line - other.line);
+  const found = fault.value ? faultsByLine(fault.value, file.value?.read) : [];
+  const told = [...faults, ...found].toSorted((one, other) => one.line - other.line);
   return (
     <>
       <Heading
@@ -123,16 +119,26 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
         }}
       >
         <Icon name="upload" />
-        {file.value ? (
-          <span>
-            <strong>{file.value.name}</strong> · {bytes(file.value.size)} ·{' '}
-            {counted(file.value.read.records.length, 'record')}
-          </span>
-        ) : (
-          <span>
-            Drop a file here: CSV or TSV with a line of names, JSON, or one JSON object per line (NDJSON)
-          </span>
-        )}
+        <span role="status">
+          {file.value ? (
+            <>
+              <strong>{file.value.name}</strong> · {bytes(file.value.size)} ·{' '}
+              {counted(file.value.read.records.length, 'record')}
+              {!known.value && ' · checking…'}
+              {left.length > 0 && ` · ${counted(left.length, 'column')} left out: ${left.join(', ')}`}
+              {told.length > 0 && (
+                <>
+                  {' · '}
+                  <button type="button" class="plain fault" onClick={() => errors.current?.focus()}>
+                    {counted(told.length, 'error')}
+                  </button>
+                </>
+              )}
+            </>
+          ) : (
+            'Drop a file here: CSV or TSV with a line of names, JSON, or one JSON object per line (NDJSON)'
+          )}
+        </span>
         <input
           ref={input}
           class="sr"
@@ -140,58 +146,50 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
           tabIndex={-1}
           aria-label="File to import"
           accept=".csv,.tsv,.json,.ndjson,.jsonl"
-          onChange={(event) => void take(event.currentTarget.files?.[0])}
+          onChange={({ currentTarget }) => {
+            void take(currentTarget.files?.[0]);
+            // The same file once more, mended, is another one.
+            currentTarget.value = '';
+          }}
         />
         <button type="button" onClick={() => input.current?.click()}>
           {file.value ? 'Choose another file' : 'Choose a file'}
         </button>
       </section>
       {!file.value && <Expected fields={fields} />}
-      {file.value && state.value !== 'done' && (
+      {file.value && (
         <>
-          <Mapping
-            read={file.value.read}
-            fields={fields}
-            mapping={mapping.value}
-            onChange={(next) => {
-              mapping.value = next;
-              found.value = [];
-              fault.value = undefined;
-            }}
-          />
-          {left.length > 0 && (
-            <p class="notice warn" role="status">
-              {counted(left.length, 'column')} of the file {left.length === 1 ? 'is' : 'are'} left out:{' '}
-              {left.join(', ')}
-            </p>
+          {file.value.read.names.length > 0 && (
+            <Mapping
+              read={file.value.read}
+              fields={fields}
+              mapping={mapping.value}
+              onChange={(next) => {
+                mapping.value = next;
+                forget();
+              }}
+            />
           )}
-          {fault.value && found.value.length === 0 && <FaultNotice fault={fault.value} />}
-          {told.length > 0 && <Faults faults={told} isTried={found.value.length > 0} />}
-          <div class="tools">
-            <button
-              type="button"
-              class="primary"
-              disabled={state.value === 'sending' || records.length === 0 || known.length > 0}
-              onClick={write}
-            >
-              Import {counted(records.length, 'record')}
-            </button>
-            {state.value === 'sending' ? (
-              <progress aria-label="Importing" />
-            ) : (
-              <span class="quiet">
-                All records or none. What only the service can find wrong is told after Import, by line.
-              </span>
-            )}
-          </div>
+          {fault.value && found.length === 0 && <FaultNotice fault={fault.value} />}
+          {told.length > 0 && <Faults at={errors} faults={told} isTried={found.length > 0} />}
+          {file.value.read.records.length > 0 && (
+            <div class="tools">
+              <button
+                type="button"
+                class="primary"
+                disabled={isSending.value || records.length === 0 || faults.length > 0}
+                onClick={write}
+              >
+                Import {counted(file.value.read.records.length, 'record')}
+              </button>
+              {isSending.value ? (
+                <progress aria-label="Importing" />
+              ) : (
+                <span class="quiet">All records or none.</span>
+              )}
+            </div>
+          )}
         </>
-      )}
-      {state.value === 'done' && (
-        <Empty icon="table" title={`Imported ${counted(records.length, 'record')}`}>
-          <a class="button primary" href={dataLink(resource.name)}>
-            All {resource.plural}
-          </a>
-        </Empty>
       )}
     </>
   );
@@ -275,15 +273,20 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
-/** `isTried`: by the service, which knows more of what records must be than a page does. */
-function Faults({ faults, isTried }: { faults: readonly LineFault[]; isTried: boolean }) {
-  const section = useRef<HTMLElement>(null);
+interface FaultsProps {
+  at: RefObject<HTMLElement | null>;
+  faults: readonly LineFault[];
+  /** By the service, which knows more of what records must be than a page does. */
+  isTried: boolean;
+}
+
+function Faults({ at, faults, isTried }: FaultsProps) {
   // The table of columns may be longer than the screen.
   useLayoutEffect(() => {
-    if (isTried) section.current?.scrollIntoView({ block: 'nearest' });
+    if (isTried) at.current?.focus();
   }, [isTried]);
   return (
-    <section ref={section} class="notice bad" aria-label="Errors">
+    <section ref={at} tabIndex={-1} class="notice bad" aria-label="Errors">
       <div>
         <strong>
           {isTried ? 'Nothing was imported. ' : 'This cannot be imported as it is. '}
@@ -293,8 +296,7 @@ function Faults({ faults, isTried }: { faults: readonly LineFault[]; isTried: bo
           {faults.slice(0, SHOWN_FAULTS).map(({ line, field, why }) => (
             <li key={`${line} ${field} ${why}`}>
               line {line}
-              {field && `, ${field}`}:{' '}
-              {field && why.startsWith(`${field} `) ? why.slice(field.length + 1) : why}
+              {field && `, ${field}`}: {why.replace(`${field} `, '')}
             </li>
           ))}
         </ul>

@@ -5,7 +5,6 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { go, retell } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
 import { isAway } from '../doors/wire.ts';
-import { textsOf } from '../found.ts';
 import { dataLink } from '../links.ts';
 import { RELEVANCE, type Resource, type Row, type Schema } from '../schema/types.ts';
 import { isRefused, may, token } from '../session.ts';
@@ -109,7 +108,7 @@ function Listed({ schema, resource, query }: Props) {
         />
         {!isClosed && (
           <>
-            {(resource.searchable || textsOf(resource).length > 0) && <Search ask={first} />}
+            <Search ask={first} />
             {panels.map(([name, icon, shortcut]) => (
               <button
                 key={name}
@@ -221,6 +220,11 @@ function Search({ ask }: { ask: ListAsk }) {
         aria-label={`Search ${ask.resource.plural}`}
         placeholder={`Search ${ask.resource.plural}`}
         value={words.value}
+        onKeyDown={(event) => {
+          if (event.key !== 'ArrowDown') return;
+          event.preventDefault();
+          document.querySelector<HTMLElement>('td')?.focus();
+        }}
         onInput={(event) => {
           words.value = event.currentTarget.value;
         }}

@@ -2,14 +2,14 @@
 
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { DeleteManyAsk, UpdateManyAsk } from '../ask.ts';
+import type { Ask, DeleteManyAsk, UpdateManyAsk } from '../ask.ts';
 import { send, wireOf } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
 import { dataLink } from '../links.ts';
 import { fieldsOf, labelled, type Resource, type Row, type Schema } from '../schema/types.ts';
 import { door, mayUndelete } from '../session.ts';
 import { tell } from '../told.ts';
-import { unreadable } from '../typed.ts';
+import { wrongIn } from '../typed.ts';
 import type { Where } from '../where.ts';
 import { Undone } from './confirm.tsx';
 import { GraphqlDoor, RestDoor } from './dock.tsx';
@@ -36,9 +36,15 @@ export function ChangeMany({ resource, schema, where, count, rows, onDone, onClo
   const given = useSignal<Row>({});
   const changes = Object.fromEntries(Object.entries(given.value).filter(([, value]) => value !== undefined));
   const ask: UpdateManyAsk = { do: 'updateMany', resource, where, changes, atMost: count };
-  const wrong = Object.values(changes).map(unreadable).find(Boolean);
-  const isReady = Object.keys(changes).length > 0 && !wrong;
-  const referred = useReferred(resource, wrong ? [] : [changes], schema);
+  const wrongAt = (name: string) => {
+    const column = fields.find((field) => field.column.name === name)?.column;
+    const isShared = count > 1 && resource.uniques?.includes(name) && changes[name] != null;
+    if (isShared) return `${name} is unique: only one record can have this value`;
+    return column && wrongIn(column, changes[name]);
+  };
+  const isWrong = names.value.some(wrongAt);
+  const isReady = Object.keys(changes).length > 0 && !isWrong;
+  const referred = useReferred(resource, isWrong ? [] : [changes], schema);
   const submit = `Change ${counted(count, 'record')}`;
   return (
     <Confirmed
@@ -50,7 +56,7 @@ export function ChangeMany({ resource, schema, where, count, rows, onDone, onClo
       done="Changed"
       {...{ onDone, onClose }}
     >
-      <Named {...{ resource, schema, rows, count }} changes={wrong ? {} : referred(changes)} />
+      <Named {...{ resource, schema, rows, count }} changes={isWrong ? {} : referred(changes)} />
       {names.value.map((name) => {
         const field = fields.find(({ column }) => column.name === name);
         return (
@@ -62,7 +68,7 @@ export function ChangeMany({ resource, schema, where, count, rows, onDone, onClo
                 column={field.column}
                 value={given.value[name]}
                 before={{}}
-                wrong={unreadable(given.value[name])?.why}
+                wrong={wrongAt(name)}
                 tried={false}
                 faults={[]}
                 onChange={(value) => {
@@ -188,7 +194,6 @@ function Confirmed({ ask, schema, rows, title, isReady, done, onDone, onClose, c
   useLayoutEffect(() => {
     if (ask.do === 'deleteMany') cancel.current?.focus();
   }, []);
-  const isRestorable = ask.do === 'deleteMany' && mayUndelete(ask.resource);
   const { resource } = ask;
   /** The records for which it was refused. */
   const stuck = [...new Set(fault.value?.errors.flatMap(({ key }) => key ?? []))];
@@ -199,11 +204,11 @@ function Confirmed({ ask, schema, rows, title, isReady, done, onDone, onClose, c
   const run = async () => {
     sending.value = true;
     try {
-      const { rows = [] } = await send(ask, door.value, schema);
-      const keys = rows.map((row) => row[resource.key.name]);
+      const { rows: written = [] } = await send(ask, door.value, schema);
+      const back = ask.do === 'deleteMany' ? restoring(resource, written) : unchanging(ask, rows);
       tell(
-        `${done} ${counted(rows.length, 'record')}`,
-        isRestorable ? () => restoreAll(resource, keys, schema, onDone) : undefined,
+        `${done} ${counted(written.length, 'record')}`,
+        back.length > 0 ? () => takeBack(back, written.length, schema, onDone) : undefined,
       );
       onClose();
       onDone();
@@ -268,21 +273,46 @@ function isByKeys({ resource, where }: UpdateManyAsk | DeleteManyAsk): boolean {
   return resource.key.name in where;
 }
 
-async function restoreAll(
-  resource: Resource,
-  keys: readonly unknown[],
+function restoring(resource: Resource, deleted: readonly Row[]): Ask[] {
+  if (!mayUndelete(resource)) return [];
+  return deleted.map((row) => ({ do: 'restore', resource, key: row[resource.key.name], version: undefined }));
+}
+
+/** What gives records their values back, those that had the same together; not to what somebody has changed since. */
+function unchanging({ resource, changes, atMost }: UpdateManyAsk, rows: readonly Row[]): Ask[] {
+  const columns = resource.columns.filter(({ name }) => name in changes);
+  const had = (row: Row) => Object.fromEntries(columns.map(({ name }) => [name, row[name]]));
+  // On other pages nobody knows what there was.
+  if (rows.length < atMost || rows.some((row) => columns.some(({ name }) => row[name] === undefined)))
+    return [];
+  const still = columns
+    .filter(({ operators }) => operators.includes('eq'))
+    .map(({ name }) => [name, changes[name] === null ? { isNull: true } : { eq: changes[name] }]);
+  return [...Map.groupBy(rows, (row) => JSON.stringify(had(row))).values()].map((group) => ({
+    do: 'updateMany',
+    resource,
+    where: {
+      ...Object.fromEntries(still),
+      [resource.key.name]: { in: group.map((row) => row[resource.key.name]) },
+    },
+    changes: had(group[0] ?? {}),
+    atMost: group.length,
+  }));
+}
+
+async function takeBack(
+  asks: readonly Ask[],
+  count: number,
   schema: Schema,
   onDone: () => void,
 ): Promise<void> {
   let restored = 0;
+  let why = '';
   try {
-    for (const key of keys) {
-      await send({ do: 'restore', resource, key, version: undefined }, door.value, schema);
-      restored++;
-    }
-    tell(`Restored ${counted(restored, 'record')}`);
+    for (const ask of asks) restored += (await send(ask, door.value, schema)).rows?.length ?? 1;
   } catch (error) {
-    tell(`Restored ${restored} of ${counted(keys.length, 'record')}: ${(error as Fault).message}`);
+    why = `: ${(error as Fault).message}`;
   }
+  tell(`Restored ${restored < count ? `${restored} of ` : ''}${counted(count, 'record')}${why}`);
   onDone();
 }

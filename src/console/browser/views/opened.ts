@@ -6,6 +6,7 @@ import './records.ts';
 export { Run } from './action.tsx';
 export { Begin } from './begin.tsx';
 export { ColumnChooser } from './column-chooser.tsx';
+export { FileNotice } from './file-notice.tsx';
 export { Filter } from './filter.tsx';
 export { History } from './history.tsx';
 export { Import } from './import.tsx';

@@ -68,6 +68,9 @@ interface FaultNoticeProps {
 }
 
 export function FaultNotice({ fault, errors = fault.errors, again }: FaultNoticeProps) {
+  // That it is back does not send what was not sent.
+  const wasGone = useRef(false);
+  wasGone.current ||= isGone.value;
   if (fault.status === 401)
     return (
       <Empty icon="lock" title="You are not signed in">
@@ -76,10 +79,10 @@ export function FaultNotice({ fault, errors = fault.errors, again }: FaultNotice
       </Empty>
     );
   // What is read goes on by itself, as the line at the top says; what is written is somebody's to send again.
-  if (fault.status === 0 && isGone.value)
+  if (fault.status === 0 && (again ? isGone.value : wasGone.current))
     return again ? null : (
       <p class="fault" role="alert">
-        Not sent. Try again when the service is back.
+        Not sent. Try again{isGone.value && ' when the service is back'}.
       </p>
     );
   // The console's own transactions have one operation, which nobody has numbered.

@@ -185,9 +185,5 @@ export function recordSearch(target: Resource, text: string): ListAsk {
     where: text === '' ? undefined : found(target, text, [label]),
     sort: label.sortable ? [label.name] : [],
     limit: SHOWN,
-    after: undefined,
-    before: undefined,
-    count: false,
-    related: false,
   };
 }

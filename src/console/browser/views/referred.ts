@@ -59,9 +59,5 @@ function byKeys(resource: Resource, keys: readonly unknown[]): ListAsk {
     where: { [resource.key.name]: { in: keys } },
     sort: [],
     limit: MOST,
-    after: undefined,
-    before: undefined,
-    count: false,
-    related: false,
   };
 }

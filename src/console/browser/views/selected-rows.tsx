@@ -52,7 +52,7 @@ export function SelectedRows({ ask, schema, selection, total, rows, onDone }: Pr
   };
   return (
     <section class="selected" aria-label="Selected rows">
-      <strong>{counted(count, 'row')} selected</strong>
+      <strong role="status">{counted(count, 'row')} selected</strong>
       {may(resource, 'UPDATE') && resource.update.length > 0 && (
         <button type="button" onClick={open('change')}>
           Change…

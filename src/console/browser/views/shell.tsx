@@ -35,6 +35,13 @@ addEventListener('keydown', ({ key }) => {
   document.querySelector<HTMLElement>('.menu')?.focus();
 });
 
+/** There is no room at the top then: settings are in the menu, after the places. */
+const small = matchMedia('(max-width: 760px)');
+const isSmall = signal(small.matches);
+small.addEventListener('change', () => {
+  isSmall.value = small.matches;
+});
+
 export function Shell({ schema, children }: { schema: Schema | undefined; children: ComponentChildren }) {
   const [area] = place.value.path;
   const full = area === 'graphiql' || area === 'reference' || area === 'schema';
@@ -48,6 +55,7 @@ export function Shell({ schema, children }: { schema: Schema | undefined; childr
       </button>
       <Top schema={schema} />
       <Side schema={schema} />
+      {isSmall.value && menuOpen.value && <Settings schema={schema} />}
       <div class="stage">
         <main
           ref={main}
@@ -102,26 +110,32 @@ function Top({ schema }: { schema: Schema | undefined }) {
         </button>
       )}
       {(schema?.hasCallers || token.value !== '') && <Account />}
-      <div class="settings">
-        {schema?.hasRest && schema.hasGraphql && <DoorSwitch />}
-        <label>
-          <span class="quiet small">Theme</span>{' '}
-          <select
-            title="As your system has it, light or dark"
-            value={theme.value}
-            onChange={(event) => {
-              theme.value = event.currentTarget.value;
-            }}
-          >
-            <option value="auto">Auto</option>
-            <option value="light">Light</option>
-            <option value="dark">Dark</option>
-          </select>
-        </label>
-      </div>
+      {!isSmall.value && <Settings schema={schema} />}
       <Progress />
       {signingIn.value && <TokenDialog />}
     </header>
+  );
+}
+
+function Settings({ schema }: { schema: Schema | undefined }) {
+  return (
+    <div class="settings">
+      {schema?.hasRest && schema.hasGraphql && <DoorSwitch />}
+      <label>
+        <span class="quiet small">Theme</span>{' '}
+        <select
+          title="As your system has it, light or dark"
+          value={theme.value}
+          onChange={(event) => {
+            theme.value = event.currentTarget.value;
+          }}
+        >
+          <option value="auto">Auto</option>
+          <option value="light">Light</option>
+          <option value="dark">Dark</option>
+        </select>
+      </label>
+    </div>
   );
 }
 

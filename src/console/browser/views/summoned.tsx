@@ -34,7 +34,7 @@ const keys: readonly (readonly [string, string])[] = [
   ['r', 'refresh'],
   ['n', 'new record'],
   ['e', 'edit the record'],
-  ['↑ ↓ ← →', 'move between the cells of a table'],
+  ['↑ ↓ ← →', 'move between the cells of a table; so do Home, End, Page Up and Page Down'],
   ['o', 'open the record of the cell; so does Enter on a cell that cannot be edited, such as the id'],
   ['Enter, F2', 'edit the cell: Enter saves, Escape cancels, Tab saves and goes to the next'],
   ['Double-click', 'edit the cell; a single click opens the record'],
@@ -78,7 +78,7 @@ const LOOKED_THROUGH = 12;
 const OF_ALL = 9;
 const OF_EACH = 3;
 const PAUSE_MS = 150;
-const SHOWN = 40;
+const SHOWN = 99;
 
 function Palette({ schema }: { schema: Schema }) {
   const text = useSignal(useMemo(takeEarly, []));
@@ -86,8 +86,12 @@ function Palette({ schema }: { schema: Schema }) {
   const active = useSignal(0);
   const list = useRef<HTMLDivElement>(null);
   const wanted = text.value.trim().toLowerCase();
-  const isWanted = ({ name }: Entry) => name.toLowerCase().includes(wanted);
-  const named = places(schema).filter(isWanted);
+  const isIn = ({ name }: Entry, words: string) => name.toLowerCase().includes(words);
+  const isWanted = (entry: Entry) => wanted.split(/\s+/).every((word) => isIn(entry, word));
+  // What has the words as they were typed comes first.
+  const named = [true, false].flatMap((is) =>
+    places(schema).filter((entry) => isWanted(entry) && isIn(entry, wanted) === is),
+  );
   const all = [...named, ...records.value];
   const entries = all.slice(0, SHOWN);
   const listed = schema.resources.filter((resource) => may(resource, 'LIST'));

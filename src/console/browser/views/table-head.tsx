@@ -10,6 +10,7 @@ import type { Selection } from './selection.ts';
 
 interface HeadProps {
   shown: Shown;
+  at: number;
   ask: ListAsk | undefined;
   schema: Schema;
   onResize: (name: string, width: number, isDone: boolean) => void;
@@ -17,7 +18,14 @@ interface HeadProps {
   all?: preact.ComponentChildren;
 }
 
-export function Head({ shown: { name, title: called, type, of }, ask, schema, onResize, all }: HeadProps) {
+export function Head({
+  shown: { name, title: called, type, of },
+  at: column,
+  ask,
+  schema,
+  onResize,
+  all,
+}: HeadProps) {
   const sort = isList(of) ? undefined : sortOf(of, schema);
   const at = sort && ask?.sort.find((each) => each.replace(/^-/, '') === sort);
   const descending = at?.startsWith('-') ?? false;
@@ -34,6 +42,7 @@ export function Head({ shown: { name, title: called, type, of }, ask, schema, on
   return (
     <th
       scope="col"
+      aria-colindex={column + 1}
       class={isList(of) ? '' : of.kind}
       title={of.description}
       // Not also by the box that selects all rows.

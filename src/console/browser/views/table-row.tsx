@@ -130,8 +130,8 @@ function cell(props: CellProps) {
       title={editor ? undefined : wholeText(of, row)}
     >
       {choose}
-      {editor}
-      {of === label && link ? named(resource, row, link, schema) : shownValue(of, row, schema, true)}
+      {editor ||
+        (of === label && link ? named(resource, row, link, schema) : shownValue(of, row, schema, true))}
       {of === key && <CopyKey text={String(row[key.name])} />}
     </td>
   );

@@ -102,6 +102,8 @@ export function Table(props: Props) {
       <table
         class={total === undefined ? '' : 'fixed'}
         style={total === undefined ? {} : { minWidth: `${total}px` }}
+        // In a table, screen readers keep the arrows for themselves.
+        role={props.onChanged && 'grid'}
         aria-rowcount={rows.length + 1}
         aria-colcount={columns.length}
       >
@@ -115,9 +117,10 @@ export function Table(props: Props) {
         )}
         <thead>
           <tr ref={head}>
-            {columns.map((column) => (
+            {columns.map((column, at) => (
               <Head
                 key={column.name}
+                at={at}
                 shown={column}
                 ask={ask}
                 schema={schema}

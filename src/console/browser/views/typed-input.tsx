@@ -3,16 +3,7 @@
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { type Column, PROSE } from '../schema/types.ts';
-import {
-  emptied,
-  isOfOneLine,
-  readExact,
-  readJson,
-  readNumber,
-  readText,
-  shownText,
-  Unreadable,
-} from '../typed.ts';
+import { emptied, isOfOneLine, readJson, readNumber, readText, shownText, Unreadable } from '../typed.ts';
 
 export interface TypedProps {
   common: { id: string };
@@ -48,9 +39,11 @@ function isProse({ name, bounds }: Column): boolean {
 }
 
 /** What the schema file says of the field, and what it must look like. */
-export function aboutOf({ description = '', kind, bounds: { pattern, minimum, maximum } }: Column): string {
+export function aboutOf({ description = '', kind, bounds }: Column): string {
+  const { pattern, example, minimum, maximum } = bounds;
   const parts = [description];
-  if (kind === 'text' && pattern) parts.push(`Format: \`${exampleOf(pattern)}\``);
+  if (kind === 'text' && pattern)
+    parts.push(example ? `For example: \`${example}\`` : `Format: \`${pattern}\``);
   if (minimum !== undefined && Math.abs(minimum) < INT) parts.push(`${minimum} or more.`);
   if (maximum !== undefined && maximum < INT) parts.push(`${maximum} or less.`);
   return parts.filter(Boolean).join(' ');
@@ -58,16 +51,6 @@ export function aboutOf({ description = '', kind, bounds: { pattern, minimum, ma
 
 /** What every `Int` is within, and nobody needs to be told. */
 const INT = 2 ** 31 - 1;
-
-/** `^[A-Z]{3}-\\d{4}$` → `AAA-0000`; the pattern itself where it is not so simple. */
-function exampleOf(pattern: string): string {
-  const text = pattern
-    .replace(/^\^|\$$/g, '')
-    .replace(/\[0-9\]|\\d/g, '0')
-    .replace(/\[([A-Za-z])-[A-Za-z]\]/g, '$1')
-    .replace(/(\w)\{(\d+)\}/g, (_, char: string, count: string) => char.repeat(Number(count)));
-  return /^[\w -]+$/.test(text) ? text : pattern;
-}
 
 export function TextInput({ common, column, value, was, placeholder, onChange }: TypedProps) {
   const text = typeof value === 'string' ? shownText(value) : '';
@@ -94,9 +77,7 @@ export function TextInput({ common, column, value, was, placeholder, onChange }:
 }
 
 export function NumberInput({ common, column, value, was, placeholder, onChange }: TypedProps) {
-  const isExact = column.kind === 'bigint' || column.kind === 'decimal';
-  const read = (text: string) =>
-    text === '' ? emptied(column, was) : isExact ? readExact(text) : readNumber(text);
+  const read = (text: string) => (text === '' ? emptied(column, was) : readNumber(column, text));
   const [text, type] = useTyped(value, read, String, onChange);
   return (
     <input

@@ -52,7 +52,10 @@ export function Jobs({ query }: { query: URLSearchParams }) {
             yes="Retry them"
             onYes={() => change('retry', { failed: true })}
           >
-            <p>They start at once, and are retried again if they fail.</p>
+            <p>
+              Hooks, schedules and webhook deliveries that have failed for good start at once, and are retried
+              for about three days again. Jobs that are still retried go on as they are.
+            </p>
           </Confirm>
           <Confirm
             button="Drop all failed"
@@ -62,7 +65,10 @@ export function Jobs({ query }: { query: URLSearchParams }) {
             yes="Drop them"
             onYes={() => change('drop', { failed: true })}
           >
-            <p>They will never run. This cannot be undone.</p>
+            <p>
+              Hooks, schedules and webhook deliveries that have failed for good are deleted: they will never
+              run, and their errors are gone. This cannot be undone. Jobs that are still retried stay.
+            </p>
           </Confirm>
         </>
       }

@@ -1,5 +1,6 @@
 /** What the pages of operators have in common: a heading, the request in the dock, what is told or wrong, a way to ask again. */
 
+import type { Signal } from '@preact/signals';
 import { type ComponentChildren, Fragment } from 'preact';
 import type { Wire } from '../../doors/wire.ts';
 import { dataLink, to } from '../../links.ts';
@@ -66,6 +67,22 @@ export function Choice({
         </a>
       ))}
     </nav>
+  );
+}
+
+/** A choice of this tab alone. */
+export function Check({ of, children }: { of: Signal<boolean>; children: ComponentChildren }) {
+  return (
+    <label class="inside">
+      <input
+        type="checkbox"
+        checked={of.value}
+        onChange={(event) => {
+          of.value = event.currentTarget.checked;
+        }}
+      />
+      {children}
+    </label>
   );
 }
 

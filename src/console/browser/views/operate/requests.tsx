@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 import { ownRequests } from '../../doors/send.ts';
 import { useTold, wireTo } from '../../operate.ts';
 import { Empty, milliseconds } from '../parts.tsx';
-import { Choice, Id, Page, Sheet, Time } from './page.tsx';
+import { Check, Choice, Id, Page, Sheet, Time } from './page.tsx';
 
 interface Request {
   readonly at: string;
@@ -48,16 +48,7 @@ export function Requests({ query }: { query: URLSearchParams }) {
                 choices={choices}
                 query={query}
               />
-              <label class="inside">
-                <input
-                  type="checkbox"
-                  checked={hidesOwn.value}
-                  onChange={(event) => {
-                    hidesOwn.value = event.currentTarget.checked;
-                  }}
-                />
-                Hide those of this page
-              </label>
+              <Check of={hidesOwn}>Hide those of this page</Check>
             </div>
             {requests.length === 0 ? (
               <Empty
@@ -73,12 +64,12 @@ export function Requests({ query }: { query: URLSearchParams }) {
                   {
                     head: 'request',
                     of: ({ method, path, operation = '', requestId }) => (
-                      <span class="inside">
-                        <code title={`${path} ${operation}`}>
+                      <>
+                        <code>
                           {method} {path} {operation}
                         </code>{' '}
                         {ownRequests.has(requestId) && <span class="tag">this page</span>}
-                      </span>
+                      </>
                     ),
                   },
                   {

@@ -1,8 +1,9 @@
 /** Statements that were slow, by their texts. */
 
+import { signal } from '@preact/signals';
 import { useTold, wireTo } from '../../operate.ts';
 import { Copy, counted, Empty, milliseconds } from '../parts.tsx';
-import { Id, Page, Time } from './page.tsx';
+import { Check, Id, Page, Time } from './page.tsx';
 
 interface Statement {
   readonly fingerprint: string;
@@ -13,6 +14,14 @@ interface Statement {
   readonly at: string;
   readonly requestId?: string;
 }
+
+/** No type begins with what Duet keeps for itself; a text that was cut may go on with one. */
+function isOwn({ sql }: Statement): boolean {
+  return !/\b(?:FROM|INTO|UPDATE|JOIN) "(?!_|sqlite_)|…$/.test(sql);
+}
+
+/** Its bookkeeping runs all the time, and pushes what requests have asked out of sight. */
+const showsOwn = signal(false);
 
 export function Statements() {
   const wire = wireTo('GET', 'statements');
@@ -29,39 +38,49 @@ export function Statements() {
       wire={wire}
       told={told}
     >
-      {({ from, statements }) =>
-        from === null ? (
-          <Empty icon="code" title="Slow statements are not recorded">
-            <span>
-              Start the service with <code>LOG_SLOW=500</code> to record statements that take 500 ms or more.
-            </span>
-          </Empty>
-        ) : statements.length === 0 ? (
-          <Empty icon="code" title="No slow statements" />
-        ) : (
-          <ul class="statements">
-            {statements
-              .toSorted((one, other) => other.ms - one.ms)
-              .map(({ fingerprint, sql, count, ms, longest, at, requestId }) => (
-                <li key={fingerprint} class="card">
-                  <header class="tools">
-                    <strong>{counted(count, 'time')}</strong>
-                    <span>
-                      {milliseconds(ms / count)} on average, {milliseconds(longest)} at most
-                    </span>
-                    <span class="quiet">
-                      last <Time at={at} /> UTC
-                    </span>
-                    {requestId && <Id of={requestId} />}
-                    <Copy text={() => sql} label="Copy the SQL" />
-                  </header>
-                  {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard */}
-                  <pre tabIndex={0}>{sql}</pre>
-                </li>
-              ))}
-          </ul>
-        )
-      }
+      {({ from, statements: all }) => {
+        if (from === null)
+          return (
+            <Empty icon="code" title="Slow statements are not recorded">
+              <span>
+                Start the service with <code>LOG_SLOW=500</code> to record statements that take 500 ms or
+                more.
+              </span>
+            </Empty>
+          );
+        const statements = all.filter((each) => showsOwn.value || !isOwn(each));
+        return (
+          <>
+            {all.some(isOwn) && (
+              <div class="tools">
+                <Check of={showsOwn}>Duet's own ({all.filter(isOwn).length})</Check>
+              </div>
+            )}
+            {statements.length === 0 && <Empty icon="code" title="No slow statements" />}
+            <ul class="statements">
+              {statements
+                .toSorted((one, other) => other.ms - one.ms)
+                .map(({ fingerprint, sql, count, ms, longest, at, requestId }) => (
+                  <li key={fingerprint} class="card">
+                    <header class="tools">
+                      <strong>{counted(count, 'time')}</strong>
+                      <span>
+                        {milliseconds(ms / count)} on average, {milliseconds(longest)} at most
+                      </span>
+                      <span class="quiet">
+                        last <Time at={at} /> UTC
+                      </span>
+                      {requestId && <Id of={requestId} />}
+                      <Copy text={() => sql} label="Copy the SQL" />
+                    </header>
+                    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard */}
+                    <pre tabIndex={0}>{sql}</pre>
+                  </li>
+                ))}
+            </ul>
+          </>
+        );
+      }}
     </Page>
   );
 }

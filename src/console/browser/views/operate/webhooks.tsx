@@ -8,7 +8,7 @@ import { Confirm } from '../confirm.tsx';
 import { counted, Empty } from '../parts.tsx';
 import { Line, NewSecret } from './new-secret.tsx';
 import { Once } from './once.tsx';
-import { Id, namesIn, Page, RecordId, Sheet, Tags, Time } from './page.tsx';
+import { Check, Id, namesIn, Page, RecordId, Sheet, Tags, Time } from './page.tsx';
 
 /** As the service tells it: of its own types, the console knows none. */
 interface Delivery {
@@ -274,16 +274,7 @@ function NewWebhook({ onDone }: { onDone: () => void }) {
             a journal{types.length > 0 && `: ${types.join(', ')}`}.
           </p>
           {me.value?.authentication === false ? (
-            <label class="inside">
-              <input
-                type="checkbox"
-                checked={isInside.value}
-                onChange={(event) => {
-                  isInside.value = event.currentTarget.checked;
-                }}
-              />
-              The receiver is inside this network
-            </label>
+            <Check of={isInside}>The receiver is inside this network</Check>
           ) : (
             <p class="quiet small">
               A receiver inside this network is added where the service runs:{' '}
