@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { accessRules } from '../src/access/faults.ts';
 import { type App, createApp } from '../src/app/app.ts';
-import { statementTrace } from '../src/app/statements.ts';
+import { statementTrace } from '../src/app/statement-reports.ts';
 import type { Observation } from '../src/base/observe.ts';
 import { Recent } from '../src/base/recent.ts';
 import { type Config, readConfig } from '../src/config/config.ts';

@@ -20,7 +20,7 @@ import type { Program } from '../storage/storage.ts';
 import type { Trace } from '../storage/trace.ts';
 import { statementProcess } from './self.ts';
 import { commentOfScope } from './spans.ts';
-import { statementTrace } from './statements.ts';
+import { statementTrace } from './statement-reports.ts';
 
 /** Something the operator must mend before a command can do its work; the message says what and where. */
 export class StartFault extends Error {}

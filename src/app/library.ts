@@ -1,7 +1,7 @@
 /** Duet as a part of another Bun program: `import { createDuet } from 'duet-server'`. */
 
 import { DuetError } from '../base/errors.ts';
-import { Log } from '../base/observe.ts';
+import { Log } from '../base/log.ts';
 import { type Options, readOptions } from '../config/config.ts';
 import type { Connections } from '../http/guard/address.ts';
 import { longestMessage } from '../http/guard/load.ts';

@@ -15,7 +15,7 @@ import type { Operator } from '../engine/operator.ts';
 import { graphqlRoute } from '../graphql/handler.ts';
 import { printedPieces } from '../graphql/printed.ts';
 import type { SocketOptions } from '../graphql/socket.ts';
-import { accessOf } from '../http/access.ts';
+import { accessOf } from '../http/access-json.ts';
 import { answer, JSON_TYPE } from '../http/answer.ts';
 import { BodyWaits } from '../http/body.ts';
 import type { Exchange, Found, Handler, Route } from '../http/exchange.ts';
@@ -30,8 +30,8 @@ import { openapi, type Profile, type Served } from '../rest/openapi/openapi.ts';
 import { restRoutes } from '../rest/routes.ts';
 import { agentRoutes } from './agents.ts';
 import { Description } from './description.ts';
-import { hookRoutes } from './hooks.ts';
 import type { AppOptions } from './options.ts';
+import { hookRoutes } from './own-routes.ts';
 import { fileRoute } from './waiting.ts';
 
 /** Who may read the metrics, where callers are known at all: they tell much of what is done here, and by how many. */

@@ -8,14 +8,17 @@ import type { Soon } from './soon.ts';
  * sends what is longer than its buffer of 16 KB with a system call for each header. Nobody waits longer than this for it:
  */
 const BATCH_MS = 5;
+/** One answer may lead to the next request, as over a socket, and so on, without any turn of the event loop in between. */
+const MOST_MS = 2 * BATCH_MS;
 
 let waiting: (() => void)[] = [];
 let ends: (() => void)[] = [];
 let isWorking = false;
+let began = 0;
 
-/** Behind what came before it in this turn; at once when that is just being done. */
+/** Behind what came before it in this turn; at once when that is just being done, as long as there is time left. */
 export function inBatch<T>(work: () => Soon<T>): Soon<T> {
-  if (isWorking) return work();
+  if (isWorking && performance.now() < began + MOST_MS) return work();
   return new Promise((resolve, reject) => {
     const settle = () => {
       try {
@@ -24,7 +27,7 @@ export function inBatch<T>(work: () => Soon<T>): Soon<T> {
         reject(error);
       }
     };
-    if (waiting.push(settle) === 1) begin();
+    if (waiting.push(settle) === 1 && !isWorking) begin();
   });
 }
 
@@ -49,7 +52,8 @@ function begin(): void {
 
 function work(): void {
   isWorking = true;
-  const until = performance.now() + BATCH_MS;
+  began = performance.now();
+  const until = began + BATCH_MS;
   let done = 0;
   do waiting[done++]?.();
   while (done < waiting.length && performance.now() < until);

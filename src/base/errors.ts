@@ -73,7 +73,7 @@ export const catalogue = {
   TOO_MANY_VALUES: {
     status: 400,
     meaning:
-      'GraphQL: variables that are used in several places have more than 50,000 values again there. Send shorter lists, or several operations.',
+      'GraphQL: variables or fragments that are used in several places have more than 50,000 values again there. Send shorter lists and texts.',
   },
   NOT_LIVE: {
     status: 400,
@@ -274,6 +274,11 @@ export class DuetError extends Error {
   }
 }
 
+/** What may be over when it is tried again. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof DuetError && error.status === 503;
+}
+
 /** A body of a megabyte can hold a hundred thousand faults; nobody reads more than this many. */
 const MOST_FAULTS = 100;
 
@@ -286,7 +291,7 @@ const LONGEST_CITATION = 100;
 
 /** A client's own text inside of a message: a megabyte of it helps nobody. */
 export function cited(text: string): string {
-  return text.length > LONGEST_CITATION ? `${text.slice(0, LONGEST_CITATION)}…` : text;
+  return text.length > LONGEST_CITATION ? `${text.slice(0, LONGEST_CITATION).toWellFormed()}…` : text;
 }
 
 /** The same fault, told of a value inside of another. */
@@ -311,7 +316,11 @@ export function validationFailed(faults: readonly Fault[]): DuetError {
   return new DuetError('VALIDATION_FAILED', detail, { errors: faults });
 }
 
-/** A JSON Pointer in URI fragment form (RFC 6901, section 6) would percent-encode too; readers of errors want the plain form. */
+/**
+ * A JSON Pointer in URI fragment form (RFC 6901, section 6) would percent-encode too; readers of errors want the plain form. Names
+ * that the client has made up are cited: no field has such a long one.
+ */
 export function pointer(...path: readonly (string | number)[]): string {
-  return `#${path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')}`;
+  const parts = path.map((part) => `/${cited(String(part)).replaceAll('~', '~0').replaceAll('/', '~1')}`);
+  return `#${parts.join('')}`;
 }

@@ -5,7 +5,7 @@ import type { AnswerLimits } from '../engine/budget.ts';
 import type { DocumentLimits } from '../graphql/limits.ts';
 import { didYouMean } from '../schema/suggest.ts';
 import { readSettings } from './file.ts';
-import type { Setting } from './setting.ts';
+import type { Setting } from './setting-kinds.ts';
 import { AUTO, settings } from './settings.ts';
 
 type Name = keyof typeof settings;

@@ -18,7 +18,7 @@ import {
   SHORTEST_SECRET,
   setting,
   whole,
-} from './setting.ts';
+} from './setting-kinds.ts';
 
 type DatabaseUrl = DatabaseOptions['database'];
 
@@ -366,7 +366,7 @@ export const settings = {
     env: 'LIVE_CONCURRENCY',
     flag: true,
     default: '4',
-    doc: 'How many live answers a process brings up to date at once; the others wait. See docs/journal.md.',
+    doc: 'How many live answers, and reads of who follows changes, a process has under way at once.',
     ...whole(1, 1000),
   }),
   limitLag: setting({

@@ -7,7 +7,7 @@ import { answerTooLarge } from '../storage/faults.ts';
 import { MOST_WEIGHT, mayWeigh, weightOfMany } from '../storage/sql/weights.ts';
 import type { Row } from '../storage/statements.ts';
 import type { Program } from '../storage/storage.ts';
-import type { OwnChanges } from './journal/asked.ts';
+import type { OwnChanges } from './journal/changes-operation.ts';
 import { bytesOf, bytesOfJson, type Measured, MOST_BYTES_OF_CHARACTER, timesOf } from './sizes.ts';
 
 /** Longer answers may wait in memory until their clients have taken them. */

@@ -1,4 +1,4 @@
-/** The corridor: every operation of every door comes through here, and nothing else talks to the storage. */
+/** The corridor: every operation of every door comes through here. */
 
 import { afterArrivals } from '../base/batch.ts';
 import { DuetError } from '../base/errors.ts';
@@ -10,13 +10,13 @@ import { select } from '../storage/statements.ts';
 import { type Deadline, run, type Storage } from '../storage/storage.ts';
 import type { AnswerLimits, Budget } from './budget.ts';
 import { anonymous, type Caller } from './caller.ts';
-import type { ChangesRead } from './journal/asked.ts';
+import type { ChangesRead } from './journal/changes-operation.ts';
 import { admitFollowed, type Follow } from './journal/feed.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Seat } from './journal/live.ts';
 import type { ChangesPage } from './journal/reading.ts';
+import { readsChanges } from './journal/reads-changes.ts';
 import type { Watched } from './journal/view.ts';
-import { readsChanges } from './journal/wanted.ts';
 import type { RunInside } from './logic/api.ts';
 import type { Functions } from './logic/functions.ts';
 import type { Ask, DeleteMany, List, Operation, Read, UpdateMany, Write, WriteMany } from './operation.ts';

@@ -17,7 +17,7 @@ import type {
 import type { Row } from '../storage/statements.ts';
 import type { Program } from '../storage/storage.ts';
 import type { Budget } from './budget.ts';
-import type { ChangesRead, OwnChanges } from './journal/asked.ts';
+import type { ChangesRead, OwnChanges } from './journal/changes-operation.ts';
 import type { Guard } from './policy/guards.ts';
 import type { Rendered } from './sizes.ts';
 import type { Changes } from './write/changes.ts';

@@ -13,7 +13,7 @@ import {
   getNamedType,
 } from 'graphql';
 import { type FaultCode, pointer } from '../base/errors.ts';
-import type { ChangesRead } from '../engine/journal/asked.ts';
+import type { ChangesRead } from '../engine/journal/changes-operation.ts';
 import { type ChangesPage, DEFAULT_LIMIT, MOST_CHANGES } from '../engine/journal/reading.ts';
 import { filterOf } from '../query/arguments.ts';
 import { everything } from '../query/filter.ts';
@@ -23,14 +23,14 @@ import { readKey } from '../schema/keys.ts';
 import type { Model, Resource } from '../schema/model.ts';
 import { CHANGES, CHANGES_POSITION, journalNames } from '../schema/names.ts';
 import { scalars } from '../schema/scalars.ts';
+import { tellingOf } from './change-sizes.ts';
+import { denied } from './field-errors.ts';
 import type { Arguments } from './fields.ts';
 import { ID } from './id.ts';
 import { taken } from './passing.ts';
 import { type Planning, readingOf } from './queries.ts';
 import type { RootPlanner } from './selections.ts';
-import { tellingOf } from './telling.ts';
 import { type Fields, guarded, type Resolve, type TypesOf } from './types.ts';
-import { denied } from './untold.ts';
 
 export interface ChangesBinding {
   readonly operation: 'CHANGES' | 'CHANGES_POSITION';

@@ -12,7 +12,7 @@ import {
 } from 'graphql';
 import { DuetError } from '../base/errors.ts';
 import { Budget } from '../engine/budget.ts';
-import type { ChangesRead } from '../engine/journal/asked.ts';
+import type { ChangesRead } from '../engine/journal/changes-operation.ts';
 import type { Ask, Operation, Read, Write } from '../engine/operation.ts';
 import type { Permitted } from '../engine/policy/permitted.ts';
 import type { Node } from '../engine/read/read.ts';
@@ -20,12 +20,12 @@ import { Failed } from '../engine/read/reader.ts';
 import type { Written } from '../engine/write/perform.ts';
 import { isAtomic, performTogether } from './atomic.ts';
 import type { Context } from './context.ts';
+import { lacking, type Telling, withoutUntold } from './field-errors.ts';
 import { asWritten } from './fields.ts';
 import { Describing } from './introspection.ts';
 import { findNode } from './node.ts';
 import { type Passing, taken, withLists } from './passing.ts';
 import { planner } from './plan.ts';
-import { lacking, type Telling, withoutUntold } from './untold.ts';
 
 /** What root fields answer with, by their names in the answer, where it is known before the executor asks. */
 export type Performed = ReadonlyMap<string, unknown>;

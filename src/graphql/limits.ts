@@ -13,6 +13,7 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
   typeFromAST,
+  type ValueNode,
   valueFromASTUntyped,
 } from 'graphql';
 import { type Code, DuetError, validationFailed } from '../base/errors.ts';
@@ -33,7 +34,7 @@ export interface DocumentLimits {
   readonly directives: number;
 }
 
-/** How many values the variables of a request may have once more, for each place but the first that uses them. */
+/** How many values variables, and arguments of fragments, may have once more, for each place but the first that uses them. */
 const MOST_REPEATED_VALUES = 50_000;
 /** A text counts once more for as many. */
 const CHARACTERS_OF_VALUE = 50;
@@ -48,6 +49,8 @@ interface Counts {
   fields: number;
   /** How many arguments of fields use each variable. */
   readonly variables: Map<string, number>;
+  /** Values that are written into the document, as often as there are places that use them. */
+  values: number;
 }
 
 /** The same of a document whose operations have each of their fields once, and no fragments: the most that one of them has. */
@@ -72,11 +75,15 @@ export function isWithin(sizes: Sizes, limits: DocumentLimits): boolean {
 /** What is too large, with a code for each; none when all is well. */
 export function beyondLimits(document: DocumentNode, limits: DocumentLimits): GraphQLError[] {
   const counter = new Counter(document);
-  return document.definitions.flatMap((definition) =>
-    definition.kind === Kind.OPERATION_DEFINITION
-      ? judged(definition, counter.operation(definition), limits)
-      : [],
-  );
+  const operations = document.definitions.filter((each) => each.kind === Kind.OPERATION_DEFINITION);
+  return operations
+    .map((node) => [node, counter.operation(node)] as const)
+    .flatMap(([node, counts]) => [
+      ...judged(node, counts, limits),
+      ...(counts.values - counter.written > MOST_REPEATED_VALUES
+        ? [tooManyValues('spreads fragments', node)]
+        : []),
+    ]);
 }
 
 function judged(node: OperationDefinitionNode, counts: Counts, limits: DocumentLimits): GraphQLError[] {
@@ -121,8 +128,11 @@ export function beyondRepeats(
     const isMany = typeof value === 'object' && value !== null;
     values += (isMany ? valuesIn(value) : beyondOne(value)) * (uses - 1);
   }
-  if (values <= MOST_REPEATED_VALUES) return undefined;
-  const detail = `The operation uses variables in several places, where they have more than ${MOST_REPEATED_VALUES} values again. Send shorter lists and texts, or several operations.`;
+  return values > MOST_REPEATED_VALUES ? tooManyValues('uses variables', node) : undefined;
+}
+
+function tooManyValues(does: string, node: OperationDefinitionNode): GraphQLError {
+  const detail = `The operation ${does} in several places, where they have more than ${MOST_REPEATED_VALUES} values again. Send shorter lists and texts, or several operations.`;
   return tooLarge('TOO_MANY_VALUES', detail, node);
 }
 
@@ -198,6 +208,15 @@ function valuesIn(value: object): number {
   return values;
 }
 
+/** The same of what a document has in place of a variable. */
+function literalsIn(value: ValueNode): number {
+  if (value.kind === Kind.STRING) return beyondOne(value.value);
+  let values = 0;
+  if (value.kind === Kind.LIST) for (const each of value.values) values += 1 + literalsIn(each);
+  else if (value.kind === Kind.OBJECT) for (const each of value.fields) values += 1 + literalsIn(each.value);
+  return values;
+}
+
 /** A long text is as much work as several values: it is folded, or held against a pattern, from its beginning to its end. */
 function beyondOne(value: unknown): number {
   return typeof value === 'string' ? Math.floor(value.length / CHARACTERS_OF_VALUE) : 0;
@@ -222,6 +241,8 @@ export function asTokenLimit(error: GraphQLError, { tokens }: DocumentLimits): G
  * towards Infinity, which is beyond every limit.
  */
 class Counter {
+  /** The values of all that was counted, each as often as it is written. */
+  written = 0;
   readonly #fragments = new Map<string, FragmentDefinitionNode>();
   readonly #counted = new Map<string, Counts>();
 
@@ -242,8 +263,12 @@ class Counter {
     for (const node of selections) {
       counts.directives += node.directives?.length ?? 0;
       if (node.kind === Kind.FIELD) {
-        for (const { value } of node.arguments ?? [])
+        for (const { value } of node.arguments ?? []) {
           for (const name of variablesIn(value)) increase(counts.variables, name, 1);
+          const values = literalsIn(value);
+          counts.values += values;
+          this.written += values;
+        }
         const inner = node.selectionSet ? this.#selection(node.selectionSet) : nothing();
         const isIntrospection = node.name.value === '__schema' || node.name.value === '__type';
         add(counts, {
@@ -274,7 +299,15 @@ class Counter {
 }
 
 function nothing(): Counts {
-  return { depth: 0, introspectionDepth: 0, aliases: 0, directives: 0, fields: 0, variables: new Map() };
+  return {
+    depth: 0,
+    introspectionDepth: 0,
+    aliases: 0,
+    directives: 0,
+    fields: 0,
+    variables: new Map(),
+    values: 0,
+  };
 }
 
 function add(to: Counts, more: Counts): void {
@@ -283,6 +316,7 @@ function add(to: Counts, more: Counts): void {
   to.aliases += more.aliases;
   to.directives += more.directives;
   to.fields += more.fields;
+  to.values += more.values;
   for (const [name, uses] of more.variables) increase(to.variables, name, uses);
 }
 

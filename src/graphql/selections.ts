@@ -2,7 +2,7 @@
 
 import type { GraphQLObjectType } from 'graphql';
 import { pointer } from '../base/errors.ts';
-import type { OwnChanges } from '../engine/journal/asked.ts';
+import type { OwnChanges } from '../engine/journal/changes-operation.ts';
 import { DEFAULT_LIMIT, MOST_CHANGES } from '../engine/journal/reading.ts';
 import type { Aggregate, Listing, Operation, Relation, Selection } from '../engine/operation.ts';
 import { type Node, relationKey } from '../engine/read/read.ts';
@@ -16,6 +16,7 @@ import { placeIn } from '../query/order.ts';
 import { groupable } from '../query/parts.ts';
 import type { Column, Computed, Inverse, Reference, Resource, Through } from '../schema/model.ts';
 import { besideList, OWN_CHANGES } from '../schema/names.ts';
+import { tellingOf } from './change-sizes.ts';
 import {
   type Arguments,
   argumentsOf,
@@ -25,7 +26,6 @@ import {
   relationName,
 } from './fields.ts';
 import { type Planning, readingOf } from './queries.ts';
-import { tellingOf } from './telling.ts';
 
 export interface Plan {
   readonly operation: Operation;

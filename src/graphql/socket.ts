@@ -4,7 +4,7 @@ import { DuetError } from '../base/errors.ts';
 import type { Soon } from '../base/soon.ts';
 import { anonymous } from '../engine/caller.ts';
 import { answerWithoutBody, isStreamed, JSON_TYPE } from '../http/answer.ts';
-import { type BodyLimits, nestsDeeperThan } from '../http/body.ts';
+import type { BodyLimits } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Connections } from '../http/guard/address.ts';
 import type { Authenticate } from '../http/guard/authenticate.ts';
@@ -12,6 +12,7 @@ import { isForeign } from '../http/guard/cors.ts';
 import { POSITION } from '../http/position.ts';
 import { type Attendant, admitHandshake, type Socket } from '../http/sockets.ts';
 import { EVENT_TYPE, isRefused, STALLED_MS, type Streams } from '../http/streams.ts';
+import { credentialsIn, isHeader, type Message, messagesOf, parsed } from './socket-messages.ts';
 import { SocketQueue } from './socket-queue.ts';
 
 const PROTOCOL = 'graphql-transport-ws';
@@ -19,7 +20,6 @@ const PROTOCOL = 'graphql-transport-ws';
 const INIT_MS = 3000;
 /** How long a client may take to say goodbye. */
 const GOODBYE_MS = 1000;
-/** So many operations at once on one socket. */
 const MOST_OPERATIONS = 1000;
 const LONGEST_ID = 1000;
 const UNREAD = [1013, 'Too much waits: read answers before asking for more'] as const;
@@ -32,8 +32,14 @@ export interface SocketOptions {
   readonly origins: readonly string[] | null;
 }
 
-export function wantsSocket({ headers }: Request): boolean {
-  return headers.get('Upgrade')?.toLowerCase() === 'websocket';
+/** Without the option of `Connection`, `Upgrade` says nothing (RFC 9110, section 7.8): a proxy would take what follows for answers. */
+export function wantsSocket({ method, headers }: Request): boolean {
+  const options = headers
+    .get('Connection')
+    ?.toLowerCase()
+    .split(/[\s,]+/);
+  const isMeant = method === 'GET' && options?.includes('upgrade') === true;
+  return isMeant && headers.get('Upgrade')?.toLowerCase() === 'websocket';
 }
 
 /** Answers who wants a socket; the runtime has then begun to speak by itself. */
@@ -71,12 +77,6 @@ function upgraded(
   }
 }
 
-interface Message {
-  readonly type?: unknown;
-  readonly id?: unknown;
-  readonly payload?: unknown;
-}
-
 class GraphqlSocket implements Attendant {
   readonly #options: SocketOptions;
   readonly #limits: BodyLimits;
@@ -92,6 +92,9 @@ class GraphqlSocket implements Attendant {
   /** Set while the client does not keep up. */
   #full: PromiseWithResolvers<void> | undefined;
   #stalled: Timer | undefined;
+  /** Whether what it has yet to take counts as events. */
+  #isBehind = false;
+  readonly #drop = () => this.#socket?.terminate();
   readonly #queue: SocketQueue;
   /** When its token does, in milliseconds. */
   #expires = Number.POSITIVE_INFINITY;
@@ -120,10 +123,13 @@ class GraphqlSocket implements Attendant {
   /** Only who has taken all of it keeps up: with every part that is taken another long answer would be handed over, uncounted. */
   drained(): void {
     clearTimeout(this.#stalled);
-    if (this.#socket && this.#socket.getBufferedAmount() > 0) {
+    const left = this.#socket?.getBufferedAmount() ?? 0;
+    if (this.#isBehind) this.#options.streams.unread.note(this.#drop, left);
+    if (left > 0) {
       this.#wait();
       return;
     }
+    this.#isBehind = false;
     this.#full?.resolve();
     this.#full = undefined;
     this.#queue.resume();
@@ -154,7 +160,7 @@ class GraphqlSocket implements Attendant {
         this.#subscribe(message);
         return;
       case 'complete': {
-        const id = String(message.id);
+        const { id = '' } = message;
         this.#operations.get(id)?.abort();
         // One that waits for its turn ends later.
         this.#operations.delete(id);
@@ -170,6 +176,7 @@ class GraphqlSocket implements Attendant {
     this.#state = 'introducing';
     clearTimeout(this.#introduction);
     const credentials = credentialsIn(payload);
+    if (credentials !== undefined && !isHeader(credentials)) return this.#close(4403, 'Forbidden');
     if (credentials !== undefined) this.#headers['Authorization'] = credentials;
     // A request like any other, so that guesses at credentials are counted.
     const { status } = await this.#ask('{"query":"{ __typename }"}', new AbortController());
@@ -190,7 +197,7 @@ class GraphqlSocket implements Attendant {
   }
 
   #subscribe(message: Message): void {
-    const id = String(message.id);
+    const { id = '' } = message;
     const fault = this.#faultOf(message);
     if (fault) {
       this.#close(...fault);
@@ -208,9 +215,9 @@ class GraphqlSocket implements Attendant {
       });
   }
 
-  #faultOf({ id, payload }: Message): [code: number, reason: string] | undefined {
+  #faultOf({ id = '', payload }: Message): [code: number, reason: string] | undefined {
     if (this.#state !== 'acknowledged') return [4401, 'Unauthorized'];
-    const isNamed = typeof id === 'string' && id !== '' && id.length <= LONGEST_ID;
+    const isNamed = id !== '' && id.length <= LONGEST_ID;
     if (!isNamed || typeof payload !== 'object' || payload === null) return [4400, 'Invalid message'];
     if (this.#operations.has(id)) return [4409, `Subscriber for ${id.slice(0, 80)} already exists`];
     return this.#operations.size < MOST_OPERATIONS ? undefined : [1013, 'Too many operations at once'];
@@ -220,6 +227,8 @@ class GraphqlSocket implements Attendant {
   async #carryOut(id: string, body: string, operation: AbortController): Promise<void> {
     const leave = this.#queue.enter() ?? (await this.#queue.wait(body, operation.signal));
     try {
+      // A database in this process answers at once: nothing else would have its turn.
+      await this.#options.streams.turns.next();
       if (operation.signal.aborted) return;
       const response = await this.#ask(body, operation);
       if (isStreamed(response)) leave();
@@ -232,16 +241,18 @@ class GraphqlSocket implements Attendant {
   /** Sends what is answered, for as long as that goes on. */
   async #pass(id: string, response: Response, operation: AbortController): Promise<void> {
     const about = `{"id":${JSON.stringify(id)},"type":`;
-    const send = async (rest: string) => {
-      while (this.#full) await this.#full.promise;
-      if (!operation.signal.aborted) this.#send(about + rest);
+    const isEvent = isStreamed(response);
+    const send = async (rest: string, isWhole = false) => {
+      while (this.#full && !isWhole) await this.#full.promise;
+      if (!operation.signal.aborted) this.#send(about + rest, isEvent);
     };
     if (response.headers.get('Content-Type') !== EVENT_TYPE) {
       const { errors } = (await response.json()) as { readonly errors: unknown };
       return send(`"error","payload":${JSON.stringify(errors)}}`);
     }
-    for await (const [event, data] of eventsOf(response)) {
-      if (event === 'next') await send(`"next","payload":${data}}`);
+    const begin = isEvent ? () => this.#whole() : undefined;
+    for await (const { event, data, isWhole } of messagesOf(response, begin)) {
+      if (event === 'next') await send(`"next","payload":${data}}`, isWhole);
       if (event !== 'complete') continue;
       // Its id can be used again by whoever reads this.
       this.#operations.delete(id);
@@ -269,13 +280,29 @@ class GraphqlSocket implements Attendant {
     return response;
   }
 
-  #send(text: string): void {
+  /** A long message is sent as a whole, and so it is put together only for who keeps up, and before any other is. */
+  async #whole(): Promise<() => void> {
+    for (;;) {
+      while (this.#full) await this.#full.promise;
+      const leave = await this.#options.streams.whole();
+      if (!this.#full) return leave;
+      leave();
+    }
+  }
+
+  /** `isEvent`: nothing else counts it until the client has taken it. */
+  #send(text: string, isEvent = false): void {
     const socket = this.#socket;
     if (!socket) return;
     const sent = socket.send(text);
     // Whoever has lost an answer must not be told that it is complete.
     if (sent === 0) socket.terminate();
-    if (sent >= 0 || this.#full) return;
+    if (sent >= 0) return;
+    if (isEvent) {
+      this.#isBehind = true;
+      this.#options.streams.unread.note(this.#drop, socket.getBufferedAmount());
+    }
+    if (this.#full) return;
     this.#full = Promise.withResolvers();
     this.#queue.pause();
     this.#wait();
@@ -300,45 +327,5 @@ class GraphqlSocket implements Attendant {
     setTimeout(() => {
       if (this.#socket) socket.terminate();
     }, GOODBYE_MS).unref();
-  }
-}
-
-/** What nests deep takes seconds to be written out again. */
-function parsed(text: string, depth: number): Message | undefined {
-  if (nestsDeeperThan(text, 1 + depth)) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** As a header would have them; browsers can send none with a socket. */
-function credentialsIn(payload: unknown): string | undefined {
-  if (typeof payload !== 'object' || payload === null) return undefined;
-  const [, value] = Object.entries(payload).find(([name]) => name.toLowerCase() === 'authorization') ?? [];
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-/** The names and the data of events. */
-async function* eventsOf(response: Response): AsyncGenerator<readonly [string, string]> {
-  const decoder = new TextDecoder();
-  let text = '';
-  try {
-    for await (const bytes of response.body ?? []) {
-      const part = decoder.decode(bytes, { stream: true });
-      // A long event comes in many parts: all of it is looked through once, when its end is there.
-      const hasEnd = part.includes('\n\n') || (part.startsWith('\n') && text.endsWith('\n'));
-      text += part;
-      if (!hasEnd) continue;
-      for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
-        const [, event = '', data = ''] = /^event: (.*)\ndata: ?(.*)$/s.exec(text.slice(0, end)) ?? [];
-        text = text.slice(end + 2);
-        if (event !== '') yield [event, data];
-      }
-    }
-  } catch {
-    // Broken off; the application has told why.
   }
 }

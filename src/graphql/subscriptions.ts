@@ -1,9 +1,10 @@
 /** GraphQL over SSE, a connection for each operation: changes as they are committed, answers that are kept up to date, and others. */
 
 import type { ExecutionResult, GraphQLObjectType, ValidatedExecutionArgs } from 'graphql';
-import { DuetError } from '../base/errors.ts';
+import { DuetError, isPassing } from '../base/errors.ts';
+import { type LongText, written } from '../base/parts.ts';
 import { jsonOf } from '../base/passed.ts';
-import type { ChangesRead } from '../engine/journal/asked.ts';
+import type { ChangesRead } from '../engine/journal/changes-operation.ts';
 import type { Told } from '../engine/journal/feed.ts';
 import type { Change } from '../engine/journal/showing.ts';
 import type { Watched } from '../engine/journal/view.ts';
@@ -17,13 +18,20 @@ import { answeredFields, argumentsOf, type Given } from './fields.ts';
 import { planner } from './plan.ts';
 
 const COMPLETE = 'event: complete\ndata:\n\n';
+const BEFORE_JSON = 'event: next\ndata: ';
+const AFTER_JSON = '\n\n';
 
 function nextOf(result: unknown): string {
   return nextText(jsonOf(result));
 }
 
 function nextText(json: string): string {
-  return `event: next\ndata: ${json}\n\n`;
+  return BEFORE_JSON + json + AFTER_JSON;
+}
+
+/** A long one is written as its client takes it: as many as listen may ask for as many others, of the same few records. */
+function eventOf(result: ExecutionResult, exchange: Exchange): string | LongText {
+  return written(BEFORE_JSON, answered(result, exchange), AFTER_JSON);
 }
 
 /** A query or a mutation: one answer, and that is all. What is done by now must be told, however many streams are open. */
@@ -34,7 +42,7 @@ export function streamedOnce(json: string): Response {
 interface Event {
   readonly result: ExecutionResult;
   /** Undefined where it has errors, which name the request. */
-  readonly text: string | undefined;
+  readonly text: string | LongText | undefined;
 }
 
 /** What was made of changes, by what was asked for: all who may see the same of them are shown the same change. */
@@ -60,20 +68,20 @@ export async function subscribed(
   const own = new Bun.CryptoHasher('sha256').update(named).digest('base64url');
   const makeOf = async (change: Change): Promise<Event> => {
     const result = await execute(args, context, new Map([[name, change]]));
-    return { result, text: result.errors ? undefined : nextOf(answered(result, exchange)) };
+    return { result, text: result.errors ? undefined : eventOf(result, exchange) };
   };
-  const eventOf = async ({ change }: Told) => {
+  const told = async ({ change }: Told) => {
     const known = made.get(change) ?? new Map<string, Promise<Event>>();
     made.set(change, known);
     const making = known.get(own) ?? makeOf(change);
     known.set(own, making);
     const { result, text } = await making;
-    return text ?? nextOf(answered(result, exchange));
+    return text ?? eventOf(result, exchange);
   };
   const events = async function* (stopped: AbortSignal) {
-    for await (const told of follow(stopped))
-      if ('reset' in told) yield nextOf({ data: null, errors: [expired(exchange)] });
-      else yield* joined(await Promise.all(told.map(eventOf)));
+    for await (const changes of follow(stopped))
+      if ('reset' in changes) yield nextOf({ data: null, errors: [expired(exchange)] });
+      else yield* joined(changes.values().map(told));
     yield COMPLETE;
   };
   return streams.answer(exchange, events, sent);
@@ -93,8 +101,7 @@ export async function kept(
     make: async (noteRead) => {
       const result = await execute(args, { ...context, deadline: engine.deadline(), noteRead });
       // What cannot be read for now is tried again.
-      for (const { originalError } of result.errors ?? [])
-        if (originalError instanceof DuetError && originalError.status === 503) throw originalError;
+      for (const { originalError } of result.errors ?? []) if (isPassing(originalError)) throw originalError;
       return { text: nextOf(answered(result, exchange)), units: costOfAnswer(result.data) };
     },
     failed: (error) => {

@@ -33,12 +33,12 @@ import type {
 import { OWN_CHANGES } from '../schema/names.ts';
 import { type Scalar, scalars } from '../schema/scalars.ts';
 import { canBeHidden, defaultOf, isScalar } from '../schema/values.ts';
+import { denied, lacking } from './field-errors.ts';
 import { relationAt } from './fields.ts';
 import { ID } from './id.ts';
 import { Inputs, type Listed } from './inputs.ts';
 import { nodeField, nodeInterface, nodesIn } from './node.ts';
 import { taken } from './passing.ts';
-import { denied, lacking } from './untold.ts';
 
 export type Fields = Record<string, GraphQLFieldConfig<unknown, unknown>>;
 export type Resolve = NonNullable<Fields[string]['resolve']>;

@@ -14,7 +14,9 @@ export function idempotencyOf(
   if (key === null) return undefined;
   const refusal = /^[\x21-\x7e]{1,255}$/.test(key) ? undefined : validationFailed([UNUSABLE]);
   const hash = new Bun.CryptoHasher('sha256');
-  for (const part of [request.method, path, query, request.headers.get('If-Match') ?? ''])
+  // A natural key may have a line break, which would end its part.
+  const named = path.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+  for (const part of [request.method, named, query, request.headers.get('If-Match') ?? ''])
     hash.update(`${part}\n`);
   const excluded = request.headers.get('If-None-Match');
   if (excluded !== null) hash.update(`not ${excluded}\n`);

@@ -6,7 +6,8 @@ import { type DuetError, validationFailed } from '../base/errors.ts';
 const KEY = /^[A-Za-z0-9+/]{22}==$/;
 
 /** Refuses what no socket can be opened for (RFC 6455, section 4.1): the runtime would not say what is wrong with it. */
-export function admitHandshake({ headers }: Request, protocol: string): void {
+export function admitHandshake({ headers, body }: Request, protocol: string): void {
+  if (body) throw unsound('Content-Length', 'FORMAT', 'a handshake has no body');
   const offered = headers.get('Sec-WebSocket-Protocol')?.split(',') ?? [];
   if (!offered.some((each) => each.trim() === protocol))
     throw unsound('Sec-WebSocket-Protocol', 'ENUM', `the protocol must be ${protocol}`);

@@ -2,12 +2,14 @@
 
 import { DuetError } from '../base/errors.ts';
 import type { Metrics } from '../base/metrics.ts';
+import { type LongText, PART } from '../base/parts.ts';
 import { SharedTurns } from '../base/turns.ts';
 import type { Caller } from '../engine/caller.ts';
 import type { Seat } from '../engine/journal/live.ts';
 import { answer, answerWithoutBody } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import type { Authenticate } from './guard/authenticate.ts';
+import { type Event, Rest, Untaken } from './untaken.ts';
 
 export const EVENT_TYPE = 'text/event-stream';
 
@@ -40,27 +42,26 @@ export function answerEvents(text: string): Response {
 
 /**
  * Events that are there together are sent together, up to so many characters: each time something is sent takes long. What is
- * longer is sent in parts: the runtime copies what it is given, and keeps the copy for as long as the client takes nothing.
+ * longer is sent in parts: the runtime copies what it is given, and keeps the copy for as long as the client takes nothing. So none
+ * is made before it is asked for.
  */
-const SENT_TOGETHER = 64 * 1024;
-
-export function* joined(events: Iterable<string>): Generator<string> {
+export async function* joined<T extends string | LongText>(
+  events: Iterable<T | Promise<T>>,
+): AsyncGenerator<string | LongText> {
   let text = '';
-  for (const event of events) {
-    if (text.length > SENT_TOGETHER) {
+  for await (const event of events) {
+    if (text !== '' && (typeof event !== 'string' || text.length > PART)) {
       yield text;
       text = '';
     }
-    text += event;
+    if (typeof event === 'string') text += event;
+    else yield event;
   }
   if (text !== '') yield text;
 }
 
 /** Makes events, as text or as it is sent, until it is told to stop. It says whether nothing goes on in it for now. */
-export type Events = (
-  stopped: AbortSignal,
-  rest: (isIdle: boolean) => void,
-) => AsyncGenerator<string | Uint8Array>;
+export type Events = (stopped: AbortSignal, rest: (isIdle: boolean) => void) => AsyncGenerator<Event>;
 
 /** All that are open in one application. */
 export class Streams {
@@ -73,14 +74,20 @@ export class Streams {
   /** Bytes of requests that they keep. */
   #kept = 0;
   readonly #untaken: Untaken;
+  /** Of long messages over sockets, which are put together one after the other. */
+  readonly unread: Untaken;
+  #whole: Promise<unknown> = Promise.resolve();
   #hasEnded = false;
   #check: Timer | undefined;
-  readonly #turns = new SharedTurns();
+  /** Of those who have much to send, and of sockets that ask for much. */
+  readonly turns = new SharedTurns();
 
   constructor(most: number, metrics: Metrics, authenticate: Authenticate | undefined) {
     this.#most = most;
     this.#authenticate = authenticate;
-    this.#untaken = new Untaken(Math.max(LEAST_UNTAKEN, most * UNTAKEN_BYTES));
+    const room = Math.max(LEAST_UNTAKEN, most * UNTAKEN_BYTES);
+    this.#untaken = new Untaken(room);
+    this.unread = new Untaken(room);
     metrics.add('gauge', 'duet_streams', 'Streams that are open.', () => this.#open.size);
   }
 
@@ -134,7 +141,7 @@ export class Streams {
     const stopped = new AbortController();
     this.open(stopped, caller, request.headers.get('Authorization'), sent);
     const made = events(stopped.signal, (isIdle) => this.rest(stopped, isIdle));
-    const body = bodyOf(made, stopped, failed, this.#turns, this.#untaken);
+    const body = bodyOf(made, stopped, failed, this.turns, this.#untaken);
     // Whoever has gone while the answer was made would not be heard to go.
     if (request.signal.aborted) stopped.abort();
     request.signal.addEventListener('abort', () => stopped.abort(), { once: true });
@@ -155,6 +162,16 @@ export class Streams {
       seat.leave();
       throw error;
     }
+  }
+
+  /** One after the other, and when there is room for what it makes; answers what is called when it is sent. */
+  async whole(): Promise<() => void> {
+    const before = this.#whole;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#whole = promise;
+    await before;
+    await this.unread.room();
+    return resolve;
   }
 
   #checkSoon(): void {
@@ -183,29 +200,6 @@ export class Streams {
   }
 }
 
-/** What streams have yet to send of events, each of which was made for one of them. */
-class Untaken {
-  readonly #most: number;
-  /** In the order in which their clients have taken something. */
-  readonly #streams = new Map<() => void, number>();
-  #bytes = 0;
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  /** Where all have too much, whoever has taken nothing for the longest is ended, and goes on from where it is when it comes back. */
-  set(end: () => void, bytes: number): void {
-    this.#bytes += bytes - (this.#streams.get(end) ?? 0);
-    this.#streams.delete(end);
-    if (bytes > 0) this.#streams.set(end, bytes);
-    for (const each of this.#streams.keys()) {
-      if (this.#bytes <= this.#most || each === end) return;
-      each();
-    }
-  }
-}
-
 function full(detail: string): DuetError {
   return new DuetError('UNAVAILABLE', detail, { headers: { 'Retry-After': '5' } });
 }
@@ -228,7 +222,7 @@ function lasting(expires: unknown, stopped: AbortController): Timer | undefined 
 }
 
 function bodyOf(
-  events: AsyncGenerator<string | Uint8Array>,
+  events: AsyncGenerator<Event>,
   stopped: AbortController,
   failed: (cause: unknown) => void,
   turns: SharedTurns,
@@ -243,10 +237,9 @@ function bodyOf(
     };
     stopped.signal.addEventListener('abort', end, { once: true });
   });
-  let next: Promise<IteratorResult<string | Uint8Array>> | undefined;
-  /** The last, and how much of it was sent. */
-  let last: string | Uint8Array = '';
-  let at = 0;
+  let next: Promise<IteratorResult<Event>> | undefined;
+  /** What is still to be sent of the last. */
+  let rest: Rest | undefined;
   let breakOff = () => {};
   let stalled: Timer | undefined;
   let isFirst = true;
@@ -256,7 +249,7 @@ function bodyOf(
       start(controller) {
         breakOff = () => {
           clearTimeout(stalled);
-          last = '';
+          rest = undefined;
           untaken.set(breakOff, 0);
           isCancelled = true;
           stopped.abort();
@@ -266,8 +259,10 @@ function bodyOf(
       async pull(controller) {
         clearTimeout(stalled);
         try {
-          if (at < last.length) await turns.next();
-          else {
+          if (rest) await turns.next();
+          let part = rest?.next();
+          if (part === undefined) {
+            rest = undefined;
             // The head of an answer is sent with its first bytes.
             if (!isFirst) next ??= events.next();
             isFirst = false;
@@ -280,16 +275,13 @@ function bodyOf(
               return;
             }
             if (typeof event === 'object') next = undefined;
-            last = typeof event === 'object' ? event.value : event;
-            at = 0;
+            rest = new Rest(typeof event === 'object' ? event.value : event);
+            part = rest.next();
           }
-          if (isCancelled || last.length === 0) return;
-          const end = partEnd(last, at);
+          if (isCancelled || part === undefined) return;
+          untaken.set(breakOff, rest?.held ?? 0);
           // A text is encoded as it is taken: it may be one that others have, too, and few of them take all of it.
-          const part =
-            typeof last === 'string' ? encoder.encode(last.slice(at, end)) : last.subarray(at, end);
-          at = end;
-          if (typeof last === 'string') untaken.set(breakOff, last.length - end);
+          if (typeof part === 'string') part = encoder.encode(part);
           controller.enqueue(part);
           stalled = setTimeout(breakOff, STALLED_MS);
           stalled.unref();
@@ -311,18 +303,11 @@ function bodyOf(
   );
 }
 
-/** Where the part ends that begins here: no character is split. */
-function partEnd(event: string | Uint8Array, at: number): number {
-  const end = at + SENT_TOGETHER;
-  if (end >= event.length) return event.length;
-  return typeof event === 'string' && (event.codePointAt(end - 1) ?? 0) > 0xffff ? end - 1 : end;
-}
-
 /** The next event, or a comment where there is none for a while. */
 async function oneOf(
-  next: Promise<IteratorResult<string | Uint8Array>>,
+  next: Promise<IteratorResult<Event>>,
   ended: Promise<'ended'>,
-): Promise<IteratorResult<string | Uint8Array> | 'ended' | typeof COMMENT> {
+): Promise<IteratorResult<Event> | 'ended' | typeof COMMENT> {
   let timer: Timer | undefined;
   const quiet = new Promise<typeof COMMENT>((resolve) => {
     timer = setTimeout(() => resolve(COMMENT), COMMENT_MS);

@@ -1,6 +1,6 @@
 /** What an agent can do here: tools that lead to the same handlers as the other doors. */
 
-import { cited, DuetError, type Fault, isFull, pointer, validationFailed } from '../base/errors.ts';
+import { DuetError, type Fault, isFull, pointer, validationFailed } from '../base/errors.ts';
 import type { Soon } from '../base/soon.ts';
 import type { Caller } from '../engine/caller.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -169,7 +169,7 @@ function refuseOthers(args: Values, known: readonly string[]): void {
     if (isFull(faults)) break;
     if (known.includes(name)) continue;
     faults.push({
-      pointer: pointer(cited(name)),
+      pointer: pointer(name),
       code: 'UNKNOWN',
       detail: `the arguments are ${known.join(', ')}`,
     });

@@ -1,8 +1,9 @@
 /** `/changes`, `/changes/books` and `/changes/books/1`: what has happened to records, in the order of commits. */
 
+import { type LongText, written } from '../base/parts.ts';
 import { jsonOf } from '../base/passed.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { ChangesRead } from '../engine/journal/asked.ts';
+import type { ChangesRead } from '../engine/journal/changes-operation.ts';
 import type { Told } from '../engine/journal/feed.ts';
 import type { ChangesPage } from '../engine/journal/reading.ts';
 import type { Change } from '../engine/journal/showing.ts';
@@ -108,17 +109,19 @@ async function streamed(
   });
 }
 
-/** Changes as JSON, for all who are shown the same. */
-const written = new WeakMap<Change, string>();
+/** Events of changes without their ids, for all who are shown the same. */
+const events = new WeakMap<Change, string | LongText>();
 
 /** Who goes on from the middle of a transaction would not know: only its last event has an id. */
-function eventOf({ change, isLast }: Told): string {
-  let data = written.get(change);
-  if (data === undefined) {
-    data = jsonOf(change);
-    written.set(change, data);
+function eventOf({ change, isLast }: Told): string | LongText {
+  let event = events.get(change);
+  if (event === undefined) {
+    event = written('data: ', change, '\n\n');
+    events.set(change, event);
   }
-  return `${isLast ? `id: ${change.position}\n` : ''}data: ${data}\n\n`;
+  if (!isLast) return event;
+  const id = `id: ${change.position}\n`;
+  return typeof event === 'string' ? id + event : event.behind(id);
 }
 
 function shown({ request, query }: Exchange, { changes, position, more }: ChangesPage): Response {

@@ -17,6 +17,14 @@ export const NDJSON_TYPE = 'application/x-ndjson';
 /** Bytes that are handed over at once: the runtime copies them, and keeps the copy for as long as the client takes nothing. */
 const SENT_TOGETHER = 256 * 1024;
 
+/**
+ * Bytes a second. For as long as an export is read from its snapshot, the log of SQLite grows by whatever others write, PostgreSQL
+ * cannot vacuum, and one place less is left for the exports of others.
+ */
+const LEAST_PACE = 32 * 1024;
+/** How much longer a client may take. */
+const GRACE_MS = 60_000;
+
 export type ExportType = typeof CSV_TYPE | typeof NDJSON_TYPE;
 
 /** Undefined for the ordinary JSON list, which is also for those who accept none of the four. */
@@ -52,9 +60,11 @@ export async function exported(
   let next: IteratorResult<Node[]> | undefined = await pages.next();
   /** What is yet to be sent of a page. */
   let rest: Uint8Array = new Uint8Array();
+  const patience = new Patience();
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
+        patience.isTaken();
         try {
           if (rest.byteLength === 0) {
             next ??= await pages.next();
@@ -68,8 +78,14 @@ export async function exported(
               return;
             }
           }
-          controller.enqueue(rest.subarray(0, SENT_TOGETHER));
+          const part = rest.subarray(0, SENT_TOGETHER);
           rest = rest.subarray(SENT_TOGETHER);
+          patience.wait(part.byteLength, (error) => {
+            failed(error);
+            controller.error(error);
+            pages.return(undefined).catch(failed);
+          });
+          controller.enqueue(part);
         } catch (error) {
           // The connection breaks off: a file that ends early must not look whole.
           failed(error);
@@ -77,6 +93,7 @@ export async function exported(
         }
       },
       async cancel() {
+        patience.isTaken();
         await pages.return(undefined);
       },
     },
@@ -84,6 +101,27 @@ export async function exported(
     { highWaterMark: 0 },
   );
   return answer(200, body, { ...headers, 'Content-Type': contentType(type) });
+}
+
+/** How long it is waited for a client, in all, beside what the database takes. */
+class Patience {
+  #leftMs = GRACE_MS;
+  #since = 0;
+  #timer: Timer | undefined;
+
+  wait(bytes: number, over: (error: Error) => void): void {
+    this.#leftMs += (bytes / LEAST_PACE) * 1000;
+    this.#since = performance.now();
+    const why = `the client takes less than ${LEAST_PACE} bytes a second`;
+    this.#timer = setTimeout(() => over(new Error(why)), this.#leftMs);
+  }
+
+  isTaken(): void {
+    if (this.#timer === undefined) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#leftMs -= performance.now() - this.#since;
+  }
 }
 
 export function contentType(type: ExportType): string {

@@ -48,7 +48,7 @@ export function liveRoute(
 function queriesIn({ queries, ...others }: Record<string, unknown>): readonly string[] {
   const faults = Object.keys(others).map(
     (name): Fault => ({
-      pointer: pointer(cited(name)),
+      pointer: pointer(name),
       code: 'UNKNOWN',
       detail: 'the body holds only queries',
     }),

@@ -70,7 +70,7 @@ export function readSteps(
   const faults: Fault[] = [];
   for (const name of Object.keys(others)) {
     if (isFull(faults)) break;
-    faults.push({ pointer: pointer(cited(name)), code: 'UNKNOWN', detail: 'the body holds only operations' });
+    faults.push({ pointer: pointer(name), code: 'UNKNOWN', detail: 'the body holds only operations' });
   }
   if (!Array.isArray(operations) || operations.length === 0)
     faults.push({
@@ -145,7 +145,7 @@ class StepReader {
     for (const name of Object.keys(step)) {
       if (isFull(this.#faults)) break;
       if (!allowed.includes(name))
-        this.#report([cited(name)], 'UNKNOWN', `this operation has ${allowed.join(', ')}`);
+        this.#report([name], 'UNKNOWN', `this operation has ${allowed.join(', ')}`);
     }
     // Alone, a delete answers with nothing, and a restore with the plain record.
     const isPlain = kind === 'RESTORE' || (kind === 'DELETE' && !isMany);
@@ -166,7 +166,7 @@ class StepReader {
   #act(action: ActionField, step: Input): Step | undefined {
     for (const name of Object.keys(step))
       if (!['method', 'path', 'body'].includes(name))
-        return this.#report([cited(name)], 'UNKNOWN', 'an action has only method, path and body');
+        return this.#report([name], 'UNKNOWN', 'an action has only method, path and body');
     const { body = {} } = step;
     if (!isObject(body)) return this.#report(['body'], 'TYPE', 'body must be an object');
     const before = this.#faults.length;
@@ -308,7 +308,8 @@ class StepReader {
   /** The value of an earlier result, where that is meant. */
   #result(value: unknown, at: Path): unknown {
     if (!isObject(value) || !Object.hasOwn(value, '$ref')) return value;
-    const [, write = '', of = ''] = /^(\w+)\.(\w+)$/.exec(String(value['$ref'])) ?? [];
+    const { $ref: text } = value;
+    const [, write = '', of = ''] = (typeof text === 'string' && /^(\w+)\.(\w+)$/.exec(text)) || [];
     const known = this.#names.get(write)?.columns.some((each) => each.name === of);
     if (known && Object.keys(value).length === 1) return new ResultOf(write, of);
     if (isFull(this.#faults)) return undefined;

@@ -13,6 +13,13 @@ export function unavailable(why: string, cause?: unknown): DuetError {
   return passing('UNAVAILABLE', why, cause);
 }
 
+/** Nothing can be written now, by nobody or not by this service; what is stored can be read. */
+export class Unwritable extends DuetError {
+  constructor(why: string) {
+    super('UNAVAILABLE', why, { headers: { 'Retry-After': '1' } });
+  }
+}
+
 export function tooManyExports(): DuetError {
   return unavailable('Too many exports are under way; retry when one has ended.');
 }

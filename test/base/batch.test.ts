@@ -21,8 +21,20 @@ test('in the order in which it came, behind everything else of the turn', async 
 });
 
 test('what it asks for itself is done at once', async () => {
+  using _clock = spyOn(performance, 'now').mockReturnValue(0);
   const inner = await inBatch(() => [inBatch(() => 'now')]);
   expect(inner).toEqual(['now']);
+});
+
+test('what each leads to is not done in one stretch, however long it goes on', async () => {
+  const done: string[] = [];
+  setImmediate(() => setImmediate(() => done.push('somebody else')));
+  for (const name of ['a', 'b', 'c', 'd'])
+    await inBatch(() => {
+      dawdle();
+      done.push(name);
+    });
+  expect(done.indexOf('somebody else')).toBeOneOf([1, 2]);
 });
 
 test('one that fails does so alone', async () => {

@@ -247,6 +247,13 @@ describe.each([...databases])('on %s', (kind) => {
     const rows: [string[], string][] = [
       [[line('books', { title: 'ok', pages: 1 }), '{"resource":'], `line 2 is none of ${forms}`],
       [
+        [
+          line('books', { title: 'ok', pages: 1 }),
+          '{"resource":"books","version":1,"record":{"title":"x","pages":1},"resource":"todos"}',
+        ],
+        `line 2 is none of ${forms}`,
+      ],
+      [
         [line('books', { title: 'ok', pages: 1 }), '', line('books', { title: '' })],
         'line 3: title must have at least 1 character',
       ],

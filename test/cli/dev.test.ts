@@ -140,6 +140,29 @@ browsing('on the console', () => {
     expect(visited.complaints).toEqual([]);
   }, 120_000);
 
+  test('what is wrong with another file is told under its name', async () => {
+    await buildConsole();
+    using folder = new Folder({ 'schema.graphql': BOOK, 'data.json': '{ "books": [{}] }' });
+    await using dev = await developing(folder);
+    await until('the console', async () => (await dev.status('/')) === 200);
+    await using visited = await visit(dev.url);
+    const { page } = visited;
+    await page.goto(dev.url);
+    const part = (name: string) => page.getByRole('region', { name });
+    await part('data.json').getByText('1 error in the last version that was saved:').waitFor();
+    await part('data.json')
+      .getByText(/^data.json: .*title/)
+      .waitFor();
+    await part('The schema file').getByText('No errors.').waitFor();
+    expect(await part('The schema file').getByText('data.json').count()).toBe(0);
+    // Where something is served already, the notice names the file.
+    await Bun.write(folder.file('data.json'), '{}');
+    await page.locator('nav a[href="#/data/Book"]').waitFor();
+    await dev.write(`${BOOK} type Note @resource { id: ID!  x: Flot }`);
+    await page.getByRole('alert').getByText('schema.graphql has errors').waitFor();
+    expect(visited.complaints).toEqual([]);
+  }, 120_000);
+
   test('the faults are shown, and what is new when there are none', async () => {
     await buildConsole();
     using folder = new Folder({ 'schema.graphql': BOOK, 'data.json': '{}' });

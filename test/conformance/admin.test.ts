@@ -278,6 +278,13 @@ describe.each(databases)('%s', (database) => {
       const eyes = { subject: 'ghost', roles: ['admin'] };
       const ghost = await guarded.rest('POST', '/_duet/tokens', eyes, admin);
       const next = await guarded.rest('POST', '/_duet/tokens', eyes, bearer(ghost.body.token));
+      const me = await guarded.rest('GET', '/_duet/me', undefined, bearer(ghost.body.token));
+      expect(me.body).toMatchObject({
+        roles: ['admin'],
+        operates: false,
+        signsTokens: false,
+        webhooks: false,
+      });
       expect([ghost.status, next.status, next.body.code]).toEqual([201, 403, 'FORBIDDEN']);
       const key = await guarded.rest(
         'POST',
@@ -328,6 +335,10 @@ describe.each(databases)('%s', (database) => {
     });
     works = true;
     const before = runs;
+    for (const verb of ['retry', 'drop'])
+      expect((await here('POST', `/_duet/jobs/${verb}`, { ids: ['\0', '\ud800'] })).body).toEqual({
+        count: 0,
+      });
     expect((await here('POST', '/_duet/jobs/retry', { ids: [second] })).body).toEqual({ count: 1 });
     await until(async () => (await list()).jobs.length === 0);
     expect([await list(), runs]).toEqual([{ waiting: 0, failed: 0, jobs: [], more: false }, before + 1]);
@@ -359,6 +370,15 @@ describe.each(databases)('%s', (database) => {
     expect(made).toEqual({ status: 201, body: { id: expect.any(String), secret: expect.any(String) } });
     const { id, secret } = made.body;
     const ofIt = `${paths}/${id}`;
+    for (const none of ['%00', '%zz', 'wh_%00'])
+      for (const [method, verb] of [
+        ['DELETE', ''],
+        ['POST', '/test'],
+        ['POST', '/rotate'],
+      ] as const)
+        expect([none, (await here(method, `${paths}/${none}${verb}`, verb ? {} : undefined)).status]).toEqual(
+          [none, 404],
+        );
     expect((await here('POST', `${ofIt}/test`, {})).body).toMatchObject({ status: 503 });
     expect((await here('POST', `${ofIt}/test`, {})).body).toEqual({ status: 204, error: null });
     expect(got.map(({ type }) => type)).toEqual(['duet.test', 'duet.test']);

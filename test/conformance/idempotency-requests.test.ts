@@ -1,7 +1,7 @@
 /** Which requests are the same under one Idempotency-Key: those that differ in nothing at all. */
 
 import { describe, expect, test } from 'bun:test';
-import { type AppUnderTest, databases, openApp } from '../app.ts';
+import { type AppUnderTest, databases, JSON_HEADERS, openApp } from '../app.ts';
 
 const sdl = `
   type Note @resource { id: ID!  title: String!  label: Label }
@@ -148,6 +148,19 @@ describe.each([...databases])('on %s', (database) => {
       expect(await state(app)).toEqual(after);
       await app.close();
     }
+  });
+
+  test('the record of an update, by a natural key that ends as another body begins', async () => {
+    const labels = ['a', 'a\n', 'a\\n'].map((name) => ({ name, title: name }));
+    const app = await openApp(database, { sdl, data: { labels } });
+    const put = async (path: string, body: string) => {
+      const init = { method: 'PUT', headers: { ...JSON_HEADERS, ...headers }, body };
+      return (await app.fetch(path, init)).status;
+    };
+    const body = JSON.stringify(title);
+    expect(await put('/labels/a', `\n${body}`)).toBe(200);
+    for (const path of ['/labels/a%0A', '/labels/a%5Cn']) expect(await put(path, body)).toBe(422);
+    await app.close();
   });
 
   test('the same record by another spelling of its path is the same request', async () => {

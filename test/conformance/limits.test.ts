@@ -355,6 +355,21 @@ describe.each([...databases])('on %s', (database) => {
       expect(errors?.map(({ extensions }) => extensions)).toEqual([{ code: 'TOO_MANY_VALUES' }]);
     });
 
+    test.each([
+      'title: { startsWith: "TEXT" }',
+      'or: [{ title: { eq: "TEXT" } }, { title: { endsWith: "" } }]',
+    ])('a long text in a fragment counts as many, in %s', async (where) => {
+      const asked = (characters: number) =>
+        `{ ${times(9, (index) => `a${index}: users { ...A }`)} }
+           fragment A on User { ...B posts { author { ...B } first: comments { post { author { ...B } } } } }
+           fragment B on User { postsConnection(where: { ${where.replace('TEXT', long(characters))} }) { totalCount } }`;
+      expect((await app.graphql(asked(90_000))).errors).toBeUndefined();
+      app.statements.length = 0;
+      const { errors } = await app.graphql(asked(100_000));
+      expect(errors?.map(({ extensions }) => extensions)).toEqual([{ code: 'TOO_MANY_VALUES' }]);
+      expect(app.statements).toEqual([]);
+    });
+
     test('one value can be used anywhere, and many in an operation that is not chosen', async () => {
       const doubling = times(40, (at) => `fragment F${at} on User { ...F${at + 1} ...F${at + 1} }`);
       const query = `query ($one: Int) { users { ...F0 } } ${doubling} fragment F40 on User { posts(first: $one) { id } }`;

@@ -30,6 +30,9 @@ const operations = (what: object) => many(what).slice(0, 1000);
 const creation = (body: unknown) => ({ method: 'POST', path: '/books', body });
 const deletion = (where: unknown) => ({ method: 'DELETE', path: '/books', where, atMost: 1 });
 
+/** With what pointers escape. */
+const LONG = '/'.repeat(200_000);
+
 type Request = readonly [method: string, path: string, body: unknown];
 const rest: readonly (readonly [name: string, request: Request, last: string])[] = [
   ['items of another type', ['POST', '/books', { tags: many(1) }], '#/tags/99'],
@@ -131,6 +134,23 @@ describe.each([...databases])('on %s', (database) => {
       100,
     ]);
     expect(errors?.[0].extensions.errors.at(-1).pointer).toBe(last);
+  });
+
+  test.each([
+    ['a filter', deletion({ [LONG]: { eq: 1 } })],
+    ['a filter of a relation', deletion({ not: { room: { [LONG]: { eq: 1 } } } })],
+    ['a list of a filter', deletion({ room: { books: { [LONG]: {} } } })],
+    ['an operator', deletion({ title: { [LONG]: 'x' } })],
+    ['a field', creation({ [LONG]: 1 })],
+    ['a field of a nested record', { ...creation({ books: [{ [LONG]: 1 }] }), path: '/rooms' }],
+    ['an increment', { ...creation({ _inc: { [LONG]: 1 } }), method: 'PUT', path: '/books/1' }],
+    ['an operation', { ...creation({}), [LONG]: 1 }],
+  ])('a long name that nothing has is not told as a whole: %s', async (_, operation) => {
+    const answer = await app.rest('POST', '/transaction', { operations: [operation] });
+    const [{ pointer }] = answer.body.errors;
+    expect([answer.status, answer.body.errors.length]).toEqual([400, 1]);
+    expect(pointer).toEndWith(`/${LONG.slice(0, 100).replaceAll('/', '~1')}…`);
+    expect(JSON.stringify(answer.body).length).toBeLessThan(3000);
   });
 
   test('a hundred are counted', async () => {

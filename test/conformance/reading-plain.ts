@@ -340,7 +340,9 @@ function sumsIn(resource: Resource, having: Where): Wanted[] {
     if (name === 'and' || name === 'or') return inner.flatMap((each: Where) => sumsIn(resource, each));
     if (name === 'not') return sumsIn(resource, inner);
     if (name !== 'sum') return [];
-    return resource.columns.flatMap((column) => (column.name in inner ? [{ of: name, column }] : []));
+    return resource.columns.flatMap((column) =>
+      Object.hasOwn(inner, column.name) ? [{ of: name, column }] : [],
+    );
   });
 }
 

@@ -62,6 +62,28 @@ describe.each([...databases])('on %s', (database) => {
   });
   const stored = async () => (await app.unguarded().rest('GET', `/letters/${id}`)).body;
 
+  test('who has no claims at all may not change what a check with a claim guards, and is told at once', async () => {
+    const guarded = `type Memo @resource @allow(to: [READ, CREATE]) @allow(to: [UPDATE], where: {}, check: { n: { eq: { claim: "n" } } })
+      { id: ID!  n: Int }`;
+    const memos = await openApp(database, {
+      sdl: guarded,
+      data: { memos: [{ n: 1 }] },
+      env: { AUTH_SECRET: SECRET },
+    });
+    const { body } = await memos.rest('GET', '/access.json');
+    expect(JSON.stringify(body)).not.toContain('UPDATE');
+    for (const path of ['/memos/1', '/memos/9'])
+      for (const set of [{ n: 1 }, { nope: 1 }]) {
+        const { status } = await memos.rest('PUT', path, set);
+        expect([path, set, status]).toEqual([path, set, 401]);
+      }
+    const { errors } = await memos.graphql('mutation { updateMemo(id: 1, n: 1) { id } }');
+    expect(errors?.[0].extensions.code).toBe('UNAUTHENTICATED');
+    const two = await headersOf({ name: 'two', claims: { sub: 'two', n: 2 } });
+    expect((await memos.rest('PUT', '/memos/1', { n: 2 }, two)).status).toBe(200);
+    await memos.close();
+  });
+
   /** The same update by either door: what is shown, or the code and the message. */
   const doors = {
     rest: async (set: any, headers: any) => {

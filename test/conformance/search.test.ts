@@ -153,6 +153,28 @@ describe.each([...databases])('on %s', (database: DatabaseKind) => {
     ).toEqual([1, 3]);
   });
 
+  test('where one field is searched for one word, all are alike, and ordered by what comes next', async () => {
+    const names = ['c', 'a', 'b'].map((name) => `${name} writes`);
+    const authors = await openApp(database, { sdl, data: { authors: names.map((name) => ({ name })) } });
+    for (const [sort, orderBy, all] of [
+      ['_relevance', '[{ _relevance: DESC }]', [1, 2, 3]],
+      ['-_relevance', '[{ _relevance: ASC }]', [1, 2, 3]],
+      ['_relevance,-id', '[{ _relevance: DESC }, { id: DESC }]', [3, 2, 1]],
+      ['_relevance,name', '[{ _relevance: DESC }, { name: ASC }]', [2, 3, 1]],
+    ] as const)
+      for (const limit of [undefined, 2]) {
+        const [most, first] = limit ? [`&limit=${limit}`, `, first: ${limit}`] : ['', ''];
+        const { body } = await authors.rest('GET', `/authors?search=writes&sort=${sort}${most}`);
+        const { data } = await authors.graphql(
+          `{ authors(search: "writes", orderBy: ${orderBy}${first}) { id } }`,
+        );
+        const expected = all.slice(0, limit);
+        expect([sort, body.map(({ id }: any) => id)]).toEqual([sort, expected]);
+        expect([sort, data.authors.map(({ id }: any) => Number(id))]).toEqual([sort, expected]);
+      }
+    await authors.close();
+  });
+
   test('pages go on by relevance, forwards and backwards, through both doors', async () => {
     for (const [sort, orderBy, all] of [
       ['_relevance', '[{ _relevance: DESC }]', [1, 3, 2]],

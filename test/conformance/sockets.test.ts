@@ -187,8 +187,15 @@ for (const database of databases)
         [4400, ['no json']],
         [4400, [{ type: 'nothing' }]],
         [4401, [ask]],
+        ...[1, null, ['a'], { toString: 1, valueOf: 1 }].flatMap((id): [number, unknown[]][] => [
+          [4400, [{ type: 'complete', id }]],
+          [4400, [{ ...ask, id }]],
+        ]),
         [4429, [{ type: 'connection_init' }, { type: 'connection_init' }]],
-        [4403, [{ type: 'connection_init', payload: { Authorization: 'Bearer wrong' } }]],
+        ...['wrong', 'é漢', 'a\r\nX: y', '\0'].map((token): [number, unknown[]] => [
+          4403,
+          [{ type: 'connection_init', payload: { Authorization: `Bearer ${token}` } }],
+        ]),
       ];
       const silent = await Raw.open(server.url);
       for (const [code, messages] of cases) {
@@ -200,9 +207,11 @@ for (const database of databases)
       twice.send(ask);
       twice.send(ask);
       expect(await twice.code()).toBe(4409);
-      const nameless = await Raw.acknowledged(server.url);
-      nameless.send({ ...ask, id: '' });
-      expect(await nameless.code()).toBe(4400);
+      for (const id of ['', 1, null, { toString: 1, valueOf: 1 }]) {
+        const nameless = await Raw.acknowledged(server.url);
+        nameless.send({ ...ask, id });
+        expect(await nameless.code()).toBe(4400);
+      }
       const deep = await Raw.acknowledged(server.url);
       deep.send(
         `{"id":"a","type":"subscribe","payload":{"query":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`,
@@ -219,6 +228,18 @@ for (const database of databases)
         );
         expect(await connection.answer()).toStartWith('HTTP/1.1 400 ');
       }
+    });
+
+    test.each([
+      ['without the option of Connection', 'GET', 'Connection: close\r\n', '', 405],
+      ['by HEAD', 'HEAD', 'Connection: Upgrade, close\r\n', '', 405],
+      ['with a body', 'GET', 'Connection: Upgrade, close\r\nContent-Length: 5\r\n', 'hello', 400],
+    ])('a handshake %s opens no socket', async (_, method, headers, body, status) => {
+      const connection = await connect(server.url);
+      connection.send(
+        `${method} /graphql HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n${headers}Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: ${PROTOCOL}\r\n\r\n${body}`,
+      );
+      expect(await connection.answer()).toStartWith(`HTTP/1.1 ${status} `);
     });
 
     test('pages of other origins open none, and there is one protocol', async () => {
@@ -249,7 +270,9 @@ for (const database of databases)
       }
       await expect(Raw.open(server.url, { Origin: 'https://evil.test' })).rejects.toBeDefined();
       const plain = await openApp('sqlite', { sdl: 'type Plain @resource { id: ID! }' });
-      const refused = await plain.fetch('/graphql', { headers: { Upgrade: 'websocket' } });
+      const refused = await plain.fetch('/graphql', {
+        headers: { Upgrade: 'websocket', Connection: 'Upgrade' },
+      });
       expect(refused.status).toBe(405);
       await plain.close();
     });

@@ -180,6 +180,14 @@ describe.each([...databases])('on %s', (database) => {
       ],
       ['#/operations/0/body/authorId UNKNOWN'],
     ],
+    ...[['u.id'], { toString: 1, valueOf: 1 }, 1].map((text): (typeof malformed)[number] => [
+      `a result that is named by ${JSON.stringify(text)}`,
+      [
+        { ...first, as: 'u' },
+        { method: 'POST', path: '/posts', body: { title: 't', authorId: { $ref: text } } },
+      ],
+      ['#/operations/1/body/authorId UNKNOWN'],
+    ]),
     [
       'a field that is not there',
       [

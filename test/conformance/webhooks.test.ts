@@ -16,7 +16,7 @@ import {
 } from '../../src/engine/webhooks/operator.ts';
 import { pauseAfter } from '../../src/engine/webhooks/webhooks.ts';
 import type { Model } from '../../src/schema/model.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import type { Program, Storage } from '../../src/storage/storage.ts';
 import { type AppUnderTest, databases, openApp, sharedPostgres } from '../app.ts';
 import { Folder } from '../process.ts';
 import { Description } from '../rest/described.ts';
@@ -414,10 +414,40 @@ describe.each([...databases])('on %s', (database) => {
     hook.answer = () => (hook.told.length === 1 ? new Response(null, { status: 500 }) : undefined);
     const id = await create('secret');
     await until('the note', async () => (await only()).deliveries.length === 1);
-    await eraseDeliveries(journal, model.byType.get('Book') as never, String(id));
+    for (const title of ['hidden', 'gone']) await app.rest('PUT', `/books/${id}`, { title });
+    await until('its deliveries', async () => (await only()).waiting === 3);
+    // What was stored is read one by one: all of it may be much.
+    let most = 0;
+    const counting = <T>(program: () => Program<T>) =>
+      function* (): Program<T> {
+        const steps = program();
+        let step = steps.next();
+        while (!step.done) {
+          const rows = yield step.value;
+          most = Math.max(most, ...rows.map((each) => each.filter((row) => 'given' in row).length));
+          step = steps.next(rows);
+        }
+        return step.value;
+      };
+    const { storage } = journal;
+    const counted = {
+      storage: {
+        read: (program: any, ...more: [any, any]) => storage.read(counting(program), ...more),
+        write: (program: any, ...more: [any, any]) => storage.write(counting(program), ...more),
+      },
+    };
+    await eraseDeliveries(counted as never, model.byType.get('Book') as never, String(id));
+    expect(most).toBe(1);
     await hurry();
-    await waited(2);
-    expect(hook.told.map(({ event }) => event.data.after?.title)).toEqual(['secret', undefined]);
+    await waited(4);
+    expect(
+      hook.told.map(({ event }) => [event.data.key, event.data.before?.title, event.data.after?.title]),
+    ).toEqual([
+      [id, undefined, 'secret'],
+      [id, undefined, undefined],
+      [id, undefined, undefined],
+      [id, undefined, undefined],
+    ]);
   });
 
   test.each([

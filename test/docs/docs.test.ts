@@ -4,7 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { catalogue, faultCodes } from '../../src/base/errors.ts';
 import { flagOf } from '../../src/config/config.ts';
-import type { Setting } from '../../src/config/setting.ts';
+import type { Setting } from '../../src/config/setting-kinds.ts';
 import { settings } from '../../src/config/settings.ts';
 import { directiveNames } from '../../src/schema/directives.ts';
 

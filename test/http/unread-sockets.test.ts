@@ -5,17 +5,9 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { within } from '../app.ts';
 import { Folder, Server } from '../process.ts';
+import { frame } from './frame.ts';
 
 const LIMIT = 100_000;
-
-/** A text message as a client sends it (RFC 6455, section 5.2); a mask of zeros leaves it as it is. */
-function frame(message: object): Buffer {
-  const text = Buffer.from(JSON.stringify(message));
-  const head = Buffer.alloc(14);
-  head.writeUInt16BE(0x81ff);
-  head.writeBigUInt64BE(BigInt(text.length), 2);
-  return Buffer.concat([head, text]);
-}
 
 /** The texts of messages in what was received; what is no text is a close (section 5.5.1). */
 function messagesIn(bytes: Buffer): string[] {
@@ -181,4 +173,23 @@ test('of many that are asked for at once a few are answered at a time, and none 
   socket.destroy();
   const told = messagesIn(Buffer.concat(parts)).map((text) => JSON.parse(text));
   expect(told.flatMap(({ id, type }) => (type === 'next' ? id : [])).toSorted()).toEqual(ids.toSorted());
+});
+
+test('others have their turn between the operations of a socket', async () => {
+  const socket = await opened();
+  const parts: Buffer[] = [];
+  const answered = () =>
+    messagesIn(Buffer.concat(parts)).filter((text) => text.includes('"complete"')).length;
+  const first = Promise.withResolvers<void>();
+  socket.on('data', (part: Buffer) => {
+    parts.push(part);
+    first.resolve();
+  });
+  const query = '{ notesAggregate(where: { id: { eq: 2 }, text: { contains: "yyyx" } }) { count } }';
+  const ids = Array.from({ length: 900 }, (_, at) => String(at));
+  socket.write(Buffer.concat(ids.map((id) => frame({ id, type: 'subscribe', payload: { query } }))));
+  await within(20_000, first.promise);
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  expect(answered()).toBeLessThan(ids.length / 2);
+  socket.destroy();
 });

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type AppUnderTest, type DatabaseKind, databases, openApp, sharedPostgres } from '../app.ts';
+import { Clock } from '../http/clock.ts';
 import { connect, Folder, Server } from '../process.ts';
 
 const sdl = `
@@ -45,6 +46,36 @@ const many = (count: number) => ({
 });
 
 describe.each([...databases])('on %s', (database) => {
+  test('who takes it too slowly is broken off, and leaves its snapshot to others', async () => {
+    const data = { rows: Array.from({ length: 30 }, () => ({ text: 'x'.repeat(100_000) })) };
+    await withApp(database, data, {}, async (app) => {
+      {
+        using clock = new Clock();
+        const response = await app.fetch('/rows', { headers: NDJSON });
+        const reader = response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+        const before = app.observations.length;
+        // 256 KiB each: it falls behind by two seconds each time, which is within the minute.
+        for (let part = 0; part < 4; part++) {
+          expect((await reader.read()).done).toBe(false);
+          clock.advance(10_000);
+        }
+        expect(app.observations.slice(before).filter(({ event }) => event === 'failure')).toEqual([]);
+        clock.advance(60_000);
+        const why = 'the client takes less than 32768 bytes a second';
+        await expect(reader.read()).rejects.toThrow(why);
+        const failures = app.observations.filter((each) => each.event === 'failure');
+        expect(failures.map(({ cause }) => (cause as Error).message)).toEqual([why]);
+      }
+      // All places are free again.
+      const places = database === 'sqlite' ? 32 : 10;
+      const others = await Promise.all(
+        Array.from({ length: places }, () => app.fetch('/rows', { headers: NDJSON })),
+      );
+      expect(others.map(({ status }) => status)).toEqual(Array(places).fill(200));
+      await Promise.all(others.map(({ body }) => body?.cancel()));
+    });
+  });
+
   test('CSV is RFC 4180: null is nothing, an empty text is quoted, lists and JSON are JSON', async () => {
     const data = {
       rows: [

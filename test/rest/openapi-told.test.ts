@@ -58,6 +58,11 @@ test('what the anonymous may never do takes a token', () => {
   expect(asked('/metrics', 'get')).toEqual(token);
 });
 
+test('a pattern comes with a text that it matches', () => {
+  const { sku, size } = document.components.schemas.ProductFields.properties;
+  for (const { pattern, examples } of [sku, size]) expect(examples[0]).toMatch(new RegExp(pattern));
+});
+
 test('the introduction filters by fields that there are', async () => {
   const told: string = document.info.description;
   expect(told).toContain('`GET /stocks?quantity=3`, `quantity[gte]=3`');

@@ -143,27 +143,25 @@ describe('what the operator has the database refuse', () => {
   const refusal = `RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.text LIKE 'bad%' THEN`;
 
   test.each([
-    ['by a constraint', `ALTER TABLE "Memo" ADD CHECK ("text" NOT LIKE 'bad%')`, 409],
+    ['by a constraint', `ALTER TABLE "Memo" ADD CHECK ("text" NOT LIKE 'bad%')`],
     [
       'by an error of a trigger',
       `CREATE FUNCTION f() ${refusal} RAISE EXCEPTION 'no'; END IF; RETURN NEW; END $$;
        CREATE TRIGGER t BEFORE INSERT ON "Memo" FOR EACH ROW EXECUTE FUNCTION f()`,
-      409,
     ],
     [
       'by a trigger that leaves it out',
       `CREATE FUNCTION f() ${refusal} RETURN NULL; END IF; RETURN NEW; END $$;
        CREATE TRIGGER t BEFORE INSERT ON "Memo" FOR EACH ROW EXECUTE FUNCTION f()`,
-      500,
     ],
-  ])('%s, it refuses to one alone', async (_, rule, refused) => {
+  ])('%s, it refuses to one alone', async (_, rule) => {
     const url = await (await sharedPostgres()).database();
     const app = await openApp('postgres', { sdl, url });
     const sql = new Bun.SQL(url, { max: 1 });
     await sql.unsafe(rule);
     const answers = await Promise.all(given.map((text) => app.rest('POST', '/memos', { text })));
     expect(answers.map(({ status, body }) => (status === 201 ? body.text : status))).toEqual(
-      given.map((text) => (text.startsWith('bad') ? refused : text)),
+      given.map((text) => (text.startsWith('bad') ? 409 : text)),
     );
     const good = given.filter((text) => text.startsWith('good'));
     const stored = (await app.rest('GET', '/memos?limit=100')).body;

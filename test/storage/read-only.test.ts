@@ -115,6 +115,41 @@ describe('a database that is read-only', () => {
     await standby.end();
   });
 
+  test('because it is a standby: changes are told as far as the primary has put them in order', async () => {
+    const sdl = 'type Note @resource @journal(keep: "1d") { id: ID!  title: String! }';
+    const url = await postgres.database();
+    const primary = await openApp('postgres', { sdl, url });
+    const create = (title: string) => {
+      const operations = [{ method: 'POST', path: '/notes', body: { title } }];
+      return primary.rest('POST', '/transaction', { operations });
+    };
+    const told = async (base: string, path = '/changes/notes') => {
+      const answer = await fetch(base + path);
+      return [answer.status, ((await answer.json()) as any[]).map(({ after }) => after.title)];
+    };
+    using folder = new Folder({ 'schema.graphql': sdl, 'data.json': '{}' });
+    await create('first');
+    const early = await postgres.standby();
+    {
+      await using server = await Server.start(folder, { DATABASE_URL: early.url(nameOf(url)) });
+      expect(await told(server.url)).toEqual([200, []]);
+    }
+    await early.end();
+    await primary.rest('GET', '/changes/notes');
+    await create('second');
+    const sql = new SQL(url, { max: 1 });
+    expect(await sql`SELECT 1 FROM _duet_changes WHERE position IS NULL`).toHaveLength(1);
+    await sql.close();
+    await primary.close();
+    const standby = await postgres.standby();
+    await using server = await Server.start(folder, { DATABASE_URL: standby.url(nameOf(url)) });
+    for (const path of ['/changes/notes', '/changes'])
+      expect(await told(server.url, path)).toEqual([200, ['first']]);
+    await administer(standby.url(), 'SELECT pg_promote()');
+    expect(await told(server.url)).toEqual([200, ['first', 'second']]);
+    await standby.end();
+  });
+
   test('because it is a standby, to writes that would be serializable', async () => {
     const sdl = `type Note @resource
       @allow(to: [READ])

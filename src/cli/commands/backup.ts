@@ -7,7 +7,7 @@ import { createGunzip, createGzip } from 'node:zlib';
 import { faulting, openDeployment, StartFault } from '../../app/deployment.ts';
 import type { Observe } from '../../base/observe.ts';
 import type { Config } from '../../config/config.ts';
-import { readDuration } from '../../config/setting.ts';
+import { readDuration } from '../../config/setting-kinds.ts';
 import { preview } from '../../storage/evolve/evolve.ts';
 import { type Ending, hashOf, nameAt, type Place, placeOf, timeOf } from '../backups.ts';
 import { takeOption } from '../options.ts';

@@ -10,7 +10,7 @@ import type { Observe } from '../../base/observe.ts';
 import type { Config } from '../../config/config.ts';
 import { evolve, NotEmpty, replaceAll } from '../../storage/evolve/evolve.ts';
 import { type Place, placeOf } from '../backups.ts';
-import { headOf, Lines } from '../lines.ts';
+import { headOf, Lines } from '../input-lines.ts';
 import type { Audience } from '../progress.ts';
 import { checkSqlite, putInPlace, SQLITE_HEAD } from '../sqlite-copies.ts';
 import { readRecords } from './transfer.ts';

@@ -13,7 +13,7 @@ import type { Model } from '../../schema/model.ts';
 import { evolve, load } from '../../storage/evolve/evolve.ts';
 import type { Database } from '../../storage/open.ts';
 import type { Program } from '../../storage/storage.ts';
-import { Lines } from '../lines.ts';
+import { Lines } from '../input-lines.ts';
 import { type Audience, Progress } from '../progress.ts';
 
 /** How often a record is looked for that was refused: others may change the database meanwhile. */

@@ -1,6 +1,7 @@
 /** What an operator can know of jobs and do about them. */
 
 import { all, among, equal, type Filter } from '../../query/filter.ts';
+import { canonicalUuid } from '../../schema/scalars.ts';
 import { jobs, lightJobs } from '../../storage/own.ts';
 import { type Aggregate, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
@@ -90,5 +91,6 @@ export function* dropJobs(chosen: Chosen): Program<number> {
 }
 
 function filterOf(chosen: Chosen): Filter {
-  return chosen === 'failed' ? hasFailed : among(id, chosen);
+  // Others name none; there are texts that no database takes.
+  return chosen === 'failed' ? hasFailed : among(id, chosen.filter(canonicalUuid));
 }

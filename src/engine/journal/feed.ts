@@ -1,13 +1,14 @@
 /** Those who follow changes as they are committed: one look for all of them, and one read for all who may see the same. */
 
-import { DuetError, pointer, validationFailed } from '../../base/errors.ts';
+import { DuetError, isPassing, pointer, validationFailed } from '../../base/errors.ts';
+import { Slots } from '../../base/slots.ts';
 import { type Soon, then } from '../../base/soon.ts';
 import { SharedTurns } from '../../base/turns.ts';
 import { canonical } from '../../query/filter.ts';
 import type { Program, Storage } from '../../storage/storage.ts';
 import { type AnswerLimits, Budget, isTooMuch } from '../budget.ts';
 import type { Permitted } from '../policy/permitted.ts';
-import type { ChangesRead, Telling } from './asked.ts';
+import type { ChangesRead, Telling } from './changes-operation.ts';
 import { Latest } from './latest.ts';
 import type { Positions } from './positions.ts';
 import { type ChangesPage, DEFAULT_LIMIT, readChanges } from './reading.ts';
@@ -17,6 +18,9 @@ import { Waiting } from './waiting.ts';
 /** How often it is looked for what other processes have committed, while somebody follows. */
 const LOOK_MS = 50;
 const PATIENCE_MS = 10_000;
+/** What cannot be read for now is tried again so often, after as long. */
+const MOST_TRIES = 30;
+const PAUSE_MS = 1_000;
 /**
  * How many bytes of changes are read at once for a stream, and up to twice as many: it keeps them until its client takes them, and
  * each may be elsewhere.
@@ -61,6 +65,8 @@ export class Feed {
   readonly #latest: Latest;
   readonly #waiting = new Waiting();
   readonly #turns = new SharedTurns();
+  /** As many may ask for others, of one change, as listen: the connections to a database are for requests, too. */
+  readonly #slots: Slots;
   /** What is being read, or was made of the latest changes since they were looked for, by what is asked for. */
   readonly #pages = new Map<string, Promise<ChangesPage>>();
   #last = 0;
@@ -69,7 +75,9 @@ export class Feed {
   #isLate = false;
   #timer: Timer | undefined;
 
-  constructor(storage: Storage, positions: Positions, limits: AnswerLimits) {
+  /** `concurrency`: so many read at once. */
+  constructor(storage: Storage, positions: Positions, limits: AnswerLimits, concurrency: number) {
+    this.#slots = new Slots(concurrency);
     this.#storage = storage;
     this.#positions = positions;
     this.#limits = limits;
@@ -121,7 +129,8 @@ export class Feed {
       let after = operation.after ?? (await this.#fromNow());
       while (!stopped.aborted) {
         await this.#turns.next();
-        const page = await this.#shared(listening, after, operation.limit);
+        const page = await this.#patient(listening, after, operation.limit, stopped);
+        if (!page) return;
         yield page;
         if ('reset' in page) {
           after = page.reset;
@@ -151,6 +160,24 @@ export class Feed {
     return this.#positions.textOf({ at: await this.now(), past: 0 });
   }
 
+  /** Undefined where it is told to stop. */
+  async #patient(
+    listening: Listening,
+    after: string,
+    limit: number,
+    stopped: AbortSignal,
+  ): Promise<ChangesPage | Reset | undefined> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#shared(listening, after, limit);
+      } catch (error) {
+        if (!isPassing(error) || tries === MOST_TRIES) throw error;
+      }
+      await pause(stopped);
+      if (stopped.aborted) return undefined;
+    }
+  }
+
   /** Once for all who ask for the same with the same rights. */
   async #shared(listening: Listening, after: string, limit: number): Promise<ChangesPage | Reset> {
     const { bytes } = listening;
@@ -163,6 +190,7 @@ export class Feed {
     try {
       return await page;
     } catch (error) {
+      if (isPassing(error) && this.#pages.get(name) === page) this.#pages.delete(name);
       // Events are sent one by one: what is too much for one answer comes in several.
       if (isTooMuch(error) && limit > 1) return this.#shared(listening, after, limit >> 1);
       if (!(error instanceof DuetError) || error.code !== 'POSITION_EXPIRED') throw error;
@@ -176,10 +204,10 @@ export class Feed {
       const program = () => latest(new Budget(this.#limits, bytes));
       const first = program().next();
       // What is known without the database is not asked of it.
-      return first.done ? first.value : this.#read(program);
+      return first.done ? first.value : this.#slots.run(() => this.#read(program));
     }
     const program = () => readChanges(this.#positions, operation, new Budget(this.#limits, bytes));
-    return then(this.#positions.ready(), () => this.#read(program));
+    return then(this.#positions.ready(), () => this.#slots.run(() => this.#read(program)));
   }
 
   #begin(): void {
@@ -225,6 +253,18 @@ export class Feed {
         if (this.#isLate && this.#listeners > 0) this.#look();
       });
   }
+}
+
+function pause(stopped: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      stopped.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, PAUSE_MS);
+    stopped.addEventListener('abort', done);
+  });
 }
 
 /**

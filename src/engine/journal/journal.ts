@@ -9,7 +9,7 @@ import { type AnswerLimits, type Budget, UNLIMITED } from '../budget.ts';
 import type { Caller } from '../caller.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { Change, Watcher } from '../write/changes.ts';
-import type { ChangesRead } from './asked.ts';
+import type { ChangesRead } from './changes-operation.ts';
 import { Feed } from './feed.ts';
 import { imageOf } from './images.ts';
 import { Live } from './live.ts';
@@ -45,7 +45,7 @@ export class Journal implements Watcher {
   ) {
     this.storage = storage;
     this.positions = new Positions(storage);
-    this.feed = new Feed(storage, this.positions, limits);
+    this.feed = new Feed(storage, this.positions, limits, concurrency);
     const { feed, positions } = this;
     this.live = new Live({ feed, positions, resources, concurrency, longest: limits.bytes, notice });
     this.#kept = resources.filter(({ journal }) => journal?.keepMs !== undefined);

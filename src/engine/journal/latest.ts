@@ -5,7 +5,7 @@ import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import { type Budget, LOOKED_BYTES } from '../budget.ts';
 import type { Permitted } from '../policy/permitted.ts';
-import type { ChangesRead } from './asked.ts';
+import type { ChangesRead } from './changes-operation.ts';
 import type { Positions } from './positions.ts';
 import { type ChangesPage, pageOf } from './reading.ts';
 

@@ -7,7 +7,7 @@ import { Turns } from '../../base/turns.ts';
 import { everything } from '../../query/filter.ts';
 import type { Resource } from '../../schema/model.ts';
 import type { Permitted } from '../policy/permitted.ts';
-import type { ChangesRead } from './asked.ts';
+import type { ChangesRead } from './changes-operation.ts';
 import type { Feed } from './feed.ts';
 import type { Positions } from './positions.ts';
 import { Queue } from './queue.ts';

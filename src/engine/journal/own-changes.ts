@@ -10,7 +10,7 @@ import type { Program } from '../../storage/storage.ts';
 import { type Budget, LOOKED_BYTES } from '../budget.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import { relationKey } from '../read/read.ts';
-import type { ChangesRead, OwnChanges, Telling } from './asked.ts';
+import type { ChangesRead, OwnChanges, Telling } from './changes-operation.ts';
 import type { Positions } from './positions.ts';
 import { beginning, byPosition, LOOKED_AT, lightOf, withImages } from './reading.ts';
 import { type Change, shownOf } from './showing.ts';

@@ -2,6 +2,7 @@
 
 import { timingSafeEqual } from 'node:crypto';
 import { equal, type Filter } from '../../query/filter.ts';
+import { Unwritable } from '../../storage/faults.ts';
 import { changes, marks } from '../../storage/own.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run, type Storage } from '../../storage/storage.ts';
@@ -76,13 +77,14 @@ export class Positions {
       return yield looks;
     };
     const [[last] = [], unstamped = []] = await this.#storage.read(look, 'many', deadline);
-    if (last && unstamped.length === 0) this.#secret = String(last['secret']);
-    else this.#secret = await this.#storage.write(() => this.#claim(), 'many', deadline);
+    const known = last && String(last['secret']);
+    if (known !== undefined && unstamped.length === 0) this.#secret = known;
+    else
+      this.#secret = await this.#storage.write(() => this.#claim(), 'many', deadline).catch(readOnly(known));
   }
 
   *#claim(): Program<string> {
-    const fresh = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
-    const rows = [{ table: LAST, position: 0, secret: fresh }];
+    const rows = [{ table: LAST, position: 0, secret: newSecret() }];
     // A statement of its own: the next one sees all that was committed while this one waited for the lock.
     const [last = {}] = yield* run({ do: 'insert all', resource: marks, rows, claims: true });
     if (this.#storage.stampsPositions) yield* stamp(Number(last['position']));
@@ -126,6 +128,21 @@ export class Positions {
     const hash = new Bun.CryptoHasher('sha256', this.#secret).update(digits).digest();
     return Buffer.from(hash.subarray(0, SIGNATURE_BYTES)).toString('base64url');
   }
+}
+
+function newSecret(): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
+}
+
+/**
+ * On a standby, changes are shown as far as somebody has given them positions where that can be done: none, where nobody ever has, and
+ * then what this node signs is of no use to others.
+ */
+function readOnly(known: string | undefined): (error: unknown) => string {
+  return (error) => {
+    if (error instanceof Unwritable) return known ?? newSecret();
+    throw error;
+  };
 }
 
 function hex(at: number): string {

@@ -9,7 +9,7 @@ import { type Program, run } from '../../storage/storage.ts';
 import { type Budget, LOOKED_BYTES } from '../budget.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import { inSteps } from '../sizes.ts';
-import type { ChangesRead, Telling } from './asked.ts';
+import type { ChangesRead, Telling } from './changes-operation.ts';
 import type { Place, Positions } from './positions.ts';
 import { type Change, isOpen, shownOf } from './showing.ts';
 import { bytesOfChanges } from './sizes.ts';

@@ -5,7 +5,7 @@ import type { Resource } from '../../schema/model.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import { type Demands, demand, matching } from '../policy/matching.ts';
-import type { ChangeRights } from './asked.ts';
+import type { ChangeRights } from './changes-operation.ts';
 import { keptVerdict } from './verdict.ts';
 
 export const allRights: ChangeRights = { seen: everything, past: everything, hidden: [], guards: [] };

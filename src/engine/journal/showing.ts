@@ -5,7 +5,7 @@ import type { Resource } from '../../schema/model.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import type { Permitted } from '../policy/permitted.ts';
-import type { ChangeRights, ChangesRead } from './asked.ts';
+import type { ChangeRights, ChangesRead } from './changes-operation.ts';
 import { recordOf } from './images.ts';
 import type { Positions } from './positions.ts';
 import { allRights, type Judged, judge } from './rights.ts';

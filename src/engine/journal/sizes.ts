@@ -2,7 +2,7 @@
 
 import type { Row } from '../../storage/statements.ts';
 import { AROUND_OBJECT, bytesOf, bytesOfJson, bytesOfName, bytesOfWritten, VALUE } from '../sizes.ts';
-import type { Telling } from './asked.ts';
+import type { Telling } from './changes-operation.ts';
 
 const plain = [
   'position',

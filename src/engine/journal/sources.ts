@@ -8,7 +8,7 @@ import type { Order } from '../../query/order.ts';
 import { isReferred } from '../../query/referred.ts';
 import type { Resource } from '../../schema/model.ts';
 import type { Aggregate, Ask, Read, Relation, Selection } from '../operation.ts';
-import type { ChangesRead } from './asked.ts';
+import type { ChangesRead } from './changes-operation.ts';
 import type { Change } from './showing.ts';
 import { type Judge, judgeOf, operandsIn } from './verdict.ts';
 

@@ -1,10 +1,10 @@
 /** An answer that is kept up to date, and those who look at it. */
 
-import { DuetError } from '../../base/errors.ts';
+import { type DuetError, isPassing } from '../../base/errors.ts';
 import type { Resource } from '../../schema/model.ts';
 import type { Ask, Read } from '../operation.ts';
 import type { Permitted } from '../policy/permitted.ts';
-import type { ChangesRead } from './asked.ts';
+import type { ChangesRead } from './changes-operation.ts';
 import type { Change } from './showing.ts';
 import { Sources } from './sources.ts';
 import { Waiting } from './waiting.ts';
@@ -126,6 +126,7 @@ export class View {
     } catch (error) {
       // Whoever waits for the first answer is told by its status.
       if (!this.#sources) this.failure = { error };
+      // It says nothing about the answer.
       else if (isPassing(error)) return true;
       else {
         this.problem = { error };
@@ -154,9 +155,4 @@ export class View {
     }
     if (this.failure) throw this.failure.error;
   }
-}
-
-/** What is over when it is tried again says nothing about the answer. */
-function isPassing(error: unknown): boolean {
-  return error instanceof DuetError && error.status === 503;
 }

@@ -32,7 +32,7 @@ function validFields(
     const names = slots.map((slot) => slot.name);
     const cure = didYouMean(name, names) || ` There are: ${names.join(', ') || 'none'}.`;
     const detail = `"${cited(name)}" is not known to ${of}.${cure}`;
-    faults.push({ pointer: pointer(cited(name)), code: 'UNKNOWN', detail });
+    faults.push({ pointer: pointer(name), code: 'UNKNOWN', detail });
   }
   const found: Record<string, unknown> = {};
   for (const slot of slots) {

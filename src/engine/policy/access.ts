@@ -117,7 +117,7 @@ export class Access {
     const rights = this.#rights;
     if (!rights) return;
     const isClosed = (to: Action) =>
-      isNothing(this.caller.subject === undefined ? this.rows(resource, to) : rights.rows(resource, to));
+      this.caller.subject === undefined ? !this.#mayAct(resource, to) : isNothing(rights.rows(resource, to));
     // What one writes, one is shown.
     const isRefused = isClosed(action);
     if (!isRefused && (action === 'READ' || !isClosed('READ'))) return;
@@ -126,9 +126,15 @@ export class Access {
 
   /** What the caller may do with some records at least; whatever else it tries is refused on all of them. */
   actions(resource: Resource): Action[] {
-    const may = (action: Action) => !isNothing(this.rows(resource, action));
+    const may = (action: Action) => this.#mayAct(resource, action);
     // What one writes, one is shown.
     return may('READ') ? actions.filter(may) : [];
+  }
+
+  /** On some records, by what they are and, where they are changed, by what they may become. */
+  #mayAct(resource: Resource, action: Action): boolean {
+    if (action !== 'UPDATE') return !isNothing(this.rows(resource, action));
+    return this.ways(resource).some(({ where, check }) => !isNothing(where) && !(check && isNothing(check)));
   }
 
   /** The same with a field. */

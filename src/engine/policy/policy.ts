@@ -8,7 +8,7 @@ import { isEverything } from '../../query/filter.ts';
 import type { Action, Model, Resource } from '../../schema/model.ts';
 import { answerable } from '../../schema/values.ts';
 import { type Caller, rolesOf } from '../caller.ts';
-import type { ChangesRead } from '../journal/asked.ts';
+import type { ChangesRead } from '../journal/changes-operation.ts';
 import type { Act, Operation, Write } from '../operation.ts';
 import { Access, type RoleRights } from './access.ts';
 import type { Permitted } from './permitted.ts';

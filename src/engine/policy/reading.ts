@@ -8,7 +8,7 @@ import { decisive } from '../../query/parts.ts';
 import { isReferred, referred } from '../../query/referred.ts';
 import { askedOf, isResult } from '../../query/results.ts';
 import type { Column, Computed, Field, Inverse, Resource, Through } from '../../schema/model.ts';
-import type { ChangeRights } from '../journal/asked.ts';
+import type { ChangeRights } from '../journal/changes-operation.ts';
 import type { Aggregate, Relation, Selection } from '../operation.ts';
 import { relationKey } from '../read/read.ts';
 import type { Access } from './access.ts';

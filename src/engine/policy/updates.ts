@@ -4,6 +4,7 @@ import type { Way } from '../../access/rights.ts';
 import {
   all,
   among,
+  conditionsOn,
   type Filter,
   isEverything,
   not,
@@ -63,9 +64,11 @@ export function* mayUpdate(
   const filters = filtersOf(access, resource, conditions);
   // What new links change can be judged only when they are there.
   const isLater = relinks && filters.some(hasRelations);
-  if (isLater && !filters.some(changes))
+  if (isLater && !(filters.some(changes) && filters.some((where) => leadsTo(where, resource))))
     return yield* judgedLater(access, resource, rows, conditions, isUnique);
-  const { places, where: rule } = yield* notReleased(access, resource, rows);
+  const held = yield* notReleased(access, resource, rows);
+  if (!held) throw notAllowed(access, resource, 'UPDATE');
+  const { places, where: rule } = held;
   const demands: Demands = new Map(conditions);
   for (const where of isFinal ? [rule, seen] : [rule])
     for (const place of places) demand(demands, where, place);
@@ -74,10 +77,17 @@ export function* mayUpdate(
   // Before they are stored: a record's new values must not speak for it, whatever else is judged later.
   if (!(yield* valuesMeet(resource, rows, demands))) throw notAllowed(access, resource, 'UPDATE');
   if (isLater) return yield* judgedLater(access, resource, rows, conditions, isUnique);
-  const held = places.map((place) => rows[place] ?? {});
-  const keys = held.map((row) => row[resource.key.name]);
-  const isHidden = !isFinal && isUnique && held.length > 0 && !(yield* wouldBeSeen(seen, resource, held));
+  const left = places.map((place) => rows[place] ?? {});
+  const keys = left.map((row) => row[resource.key.name]);
+  const isHidden = !isFinal && isUnique && left.length > 0 && !(yield* wouldBeSeen(seen, resource, left));
   return { mustBeSeen: keys, isHidden, later: undefined };
+}
+
+/** Whether records of this type can decide by what they are: then what is stored must not be asked alone. */
+function leadsTo(filter: Filter, resource: Resource): boolean {
+  return conditionsOn(filter).some(
+    (each) => 'where' in each && (each.field.target === resource || leadsTo(each.where, resource)),
+  );
 }
 
 /** Whether the caller would see changed records as things stand. */
@@ -95,10 +105,30 @@ function* judgedLater(
   isUnique: boolean,
 ): Program<MayUpdate> {
   const keys = rows.map((row) => row[resource.key.name]);
-  const later = { keys, ways: yield* waysBefore(access.ways(resource), resource, keys), conditions };
-  const seen = access.rows(resource, 'READ');
-  const isHidden = isUnique && !(yield* wouldBeSeen(seen, resource, rows));
+  const later: Later = { keys, ways: yield* waysBefore(access.ways(resource), resource, keys), conditions };
+  const isHidden = isUnique && !(yield* mayAsThingsStand(access, resource, rows, later));
   return { mustBeSeen: [], isHidden, later };
+}
+
+/**
+ * Whether the change would be allowed with the links that there are. Otherwise nobody knows by then, and which values are taken is
+ * not for somebody who may not write.
+ */
+function* mayAsThingsStand(
+  access: Access,
+  resource: Resource,
+  rows: readonly Row[],
+  { ways, conditions }: Later,
+): Program<boolean> {
+  const held = yield* notReleased(access, resource, rows, ways);
+  if (!held) return false;
+  const demands: Demands = new Map(conditions);
+  for (const place of held.places) demand(demands, held.where, place);
+  const left = held.places.map((place) => rows[place] ?? {});
+  return (
+    (yield* valuesMeet(resource, rows, demands)) &&
+    (left.length === 0 || (yield* wouldBeSeen(access.rows(resource, 'READ'), resource, left)))
+  );
 }
 
 /** All that the rules ask of a record that is changed. */
@@ -143,20 +173,21 @@ function* waysBefore(
 
 /**
  * The records that no rule with a check releases, and what they must match: that rule asks for what a record was and for what it
- * becomes, and then it may leave the caller's sight.
+ * becomes, and then it may leave the caller's sight. Undefined where no rule is left for one of them.
  */
 function* notReleased(
   access: Access,
   resource: Resource,
   rows: readonly Row[],
-): Program<{ readonly places: readonly number[]; readonly where: Filter }> {
+  before?: readonly WayBefore[],
+): Program<{ readonly places: readonly number[]; readonly where: Filter } | undefined> {
   const ways = access.ways(resource);
   const places = [...rows.keys()];
   const [first] = ways;
   if (ways.length === 1 && first && !first.check) return { places, where: first.where };
   const keys = rows.map((row) => row[resource.key.name]);
   const plain = ways.find(({ check }) => !check);
-  const was = yield* waysBefore(ways, resource, keys);
+  const was = before ?? (yield* waysBefore(ways, resource, keys));
   const demands: Demands = new Map();
   for (const { way, keys: matched } of was)
     for (const place of way.check ? places : [])
@@ -169,7 +200,7 @@ function* notReleased(
     );
   const left = places.filter((place) => !isReleased(place));
   const wasPlain = was.find(({ way }) => way === plain)?.keys;
-  if (!left.every((place) => wasPlain?.has(keys[place]))) throw notAllowed(access, resource, 'UPDATE');
+  if (!left.every((place) => wasPlain?.has(keys[place]))) return undefined;
   return { places: left, where: plain?.where ?? nothing };
 }
 

@@ -3,7 +3,7 @@
 import { filled, PARENT, type Query, type Row, type Statement } from '../../storage/statements.ts';
 import { type Program, run, type Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
-import type { OwnChanges } from '../journal/asked.ts';
+import type { OwnChanges } from '../journal/changes-operation.ts';
 import type { Aggregate, Get, List, Listing, Read, Relation, Selection } from '../operation.ts';
 import { type Guarded, hide } from '../policy/guards.ts';
 import type { Permitted } from '../policy/permitted.ts';

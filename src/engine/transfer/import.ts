@@ -210,11 +210,15 @@ class ImportFile {
       number++;
       if (text.trim() === '') continue;
       // Most lines of another pass need not be read.
-      const plural = isWhole ? undefined : RECORD.exec(text)?.[1];
-      if (plural !== undefined && !readers.has(this.#resources.get(plural) as Resource)) continue;
-      const entry = readLine(text);
+      const plural = RECORD.exec(text)?.[1];
+      const isOfAnother = plural !== undefined && !readers.has(this.#resources.get(plural) as Resource);
+      if (!isWhole && isOfAnother) continue;
+      const line = readLine(text);
+      // One that names its resource twice is of another than it was taken for.
+      const entry =
+        line && 'record' in line && plural !== undefined && line.plural !== plural ? undefined : line;
       // The others were told when they were looked at.
-      if (!entry && RECORD.test(text)) this.#faults.push(`line ${number} is none of ${FORMS.join(', ')}`);
+      if (!entry && plural !== undefined) this.#faults.push(`line ${number} is none of ${FORMS.join(', ')}`);
       const resource = entry && 'record' in entry ? this.#resources.get(entry.plural) : undefined;
       const reader = resource && readers.get(resource);
       if (!entry || !('record' in entry) || !reader) continue;

@@ -1,7 +1,7 @@
 /** Which changes a webhook is told of, and how: as events of CloudEvents 1.0. */
 
 import { membersOf } from '../../base/members.ts';
-import type { PassedJson } from '../../base/passed.ts';
+import { PassedJson } from '../../base/passed.ts';
 import type { Model, Resource } from '../../schema/model.ts';
 import { didYouMean } from '../../schema/suggest.ts';
 import type { Change } from '../journal/showing.ts';
@@ -42,6 +42,15 @@ const DATA: ReadonlySet<string> = new Set(['data']);
 export function eventIn({ text }: PassedJson): CloudEvent {
   const { event } = membersOf(text, WHOLE) as { readonly event: PassedJson };
   return membersOf(event.text, DATA) as unknown as CloudEvent;
+}
+
+const IMAGES: ReadonlySet<string> = new Set(['before', 'after']);
+
+/** The same without what the record was; `text`: what a delivery is given. */
+export function eventWithout(text: string): CloudEvent {
+  const event = eventIn(new PassedJson(text));
+  const data = membersOf((event.data as PassedJson).text, IMAGES);
+  return { ...event, data: { ...data, before: null, after: null } };
 }
 
 /** To see whether a receiver is there; nothing has happened. */

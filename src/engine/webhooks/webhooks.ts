@@ -7,8 +7,8 @@ import { counted } from '../jobs/counted.ts';
 import { JobRunner } from '../jobs/runner.ts';
 import type { Journal } from '../journal/journal.ts';
 import { eventIn } from './events.ts';
-import { countWaiting, follow, isBehind, note, receivers } from './kept.ts';
 import { type Receiver, send, Undelivered } from './sending.ts';
+import { countWaiting, follow, isBehind, note, receivers } from './stored.ts';
 
 /** Whoever commits looks at once: this is for what a node that died has left, and for the webhooks themselves. */
 const LOOK_MS = 1_000;

@@ -9,7 +9,7 @@ import type { Delete, Restore, Update } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
 import { mayWrite } from '../policy/judging.ts';
 import type { Permitted } from '../policy/permitted.ts';
-import { versionConflict } from './change.ts';
+import { versionConflict } from './update.ts';
 
 /** The record that a write means; that there is none, or not for the caller, comes before what is wrong with the request. */
 export function* addressed(access: Access, operation: Permitted<Update | Delete>): Program<Row> {

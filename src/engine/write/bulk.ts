@@ -18,7 +18,6 @@ import { attach, type Node, spent } from '../read/read.ts';
 import { mostBytes } from '../read/selects.ts';
 import { bytesOfJson, parts } from '../sizes.ts';
 import { assigned } from './assign.ts';
-import { actsOn, change, relink } from './change.ts';
 import { createAll } from './create.ts';
 import { mayPass, mustHold } from './holds.ts';
 import { actsBelow, lookedUp, ofOne } from './hooked.ts';
@@ -28,6 +27,7 @@ import { recompute } from './recompute.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
 import { store } from './storing.ts';
+import { actsOn, change, relink } from './update.ts';
 import { mayRepeat, validCreates, validUpdate } from './validate.ts';
 
 export function* createMany(

@@ -39,7 +39,7 @@ export function incrementsOf(resource: Resource, input: Input, faults: Fault[]):
   for (const [name, amount] of entries) {
     if (isFull(faults)) break;
     const column = updatable(resource).find((each) => each.name === name);
-    if (!column || !isNumber(column)) report([cited(name)], ...whyNot(resource, name, names()));
+    if (!column || !isNumber(column)) report([name], ...whyNot(resource, name, names()));
     else if (Object.hasOwn(input, name))
       report([name], 'UNKNOWN', `${name} is set by the same update; set it, or add to it`);
     else if (amount === null) report([name], 'REQUIRED', `${name} must not be null; add 0, or leave it out`);

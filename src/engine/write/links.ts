@@ -1,14 +1,6 @@
 /** What an input says of lists through join types, and which of their links are to come and to go. */
 
-import {
-  cited,
-  DuetError,
-  type Fault,
-  isFull,
-  nested,
-  pointer,
-  validationFailed,
-} from '../../base/errors.ts';
+import { DuetError, type Fault, isFull, nested, pointer, validationFailed } from '../../base/errors.ts';
 import { all, among, type Filter, isEverything } from '../../query/filter.ts';
 import { MOST_VALUES } from '../../query/operators.ts';
 import type { Resource, Through } from '../../schema/model.ts';
@@ -80,7 +72,7 @@ function changesIn(through: Through, name: string, given: unknown, faults: Fault
   const names = Object.keys(object);
   if (names.length === 0) report([], 'EMPTY', `${name} is empty; give ${ADD} or ${REMOVE}`);
   for (const each of names)
-    if (each !== ADD && each !== REMOVE) report([cited(each)], 'UNKNOWN', `${form}, and has nothing else`);
+    if (each !== ADD && each !== REMOVE) report([each], 'UNKNOWN', `${form}, and has nothing else`);
   const list = (of: string) =>
     Object.hasOwn(object, of) ? namedIn(through, of, object[of], [name], faults) : none;
   const [add, remove] = [list(ADD), list(REMOVE)];

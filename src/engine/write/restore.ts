@@ -20,9 +20,9 @@ import { mayGive } from '../policy/writing.ts';
 import { attach, isDressed, type Node } from '../read/read.ts';
 import { checkVersion } from './addressed.ts';
 import { assign } from './assign.ts';
-import { change, versionConflict } from './change.ts';
 import type { Change } from './changes.ts';
 import { createAll } from './create.ts';
+import { change, versionConflict } from './update.ts';
 import { validCreate } from './validate.ts';
 
 export function* restore(access: Access, operation: Permitted<Restore>, budget: Budget): Program<Node> {

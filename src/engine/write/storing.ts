@@ -3,7 +3,7 @@
 import type { DuetError } from '../../base/errors.ts';
 import type { Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
-import { Dangling, NotUnique } from '../../storage/faults.ts';
+import { Dangling, NotUnique, refusedByDatabase } from '../../storage/faults.ts';
 import type { Row, Update as UpdateStatement } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import type { Node } from '../read/read.ts';
@@ -18,7 +18,8 @@ export function* insert(
 ): Program<Node> {
   try {
     const [[node] = []] = yield [{ do: 'insert', resource, values, version }];
-    if (!node) throw new Error(`inserting ${withArticle(resource.name)} answered no row`);
+    // A trigger that returns NULL leaves the row out.
+    if (!node) throw refusedByDatabase(new Error(`inserting ${withArticle(resource.name)} answered no row`));
     return node;
   } catch (error) {
     throw collisionOf(error, values, refusal);

@@ -17,9 +17,9 @@ import { readableWhere } from '../policy/reading.ts';
 import { mayGive } from '../policy/writing.ts';
 import { type Node, spent } from '../read/read.ts';
 import { assigned, ownOf } from './assign.ts';
-import { change } from './change.ts';
 import { Collision } from './collision.ts';
 import { createAll, within } from './create.ts';
+import { change } from './update.ts';
 import { validCreate } from './validate.ts';
 import { attached } from './write.ts';
 

@@ -13,7 +13,6 @@ import type { Permitted } from '../policy/permitted.ts';
 import { attach, isDressed, type Node } from '../read/read.ts';
 import { addressed, checkVersion } from './addressed.ts';
 import { assigned, ownOf } from './assign.ts';
-import { change } from './change.ts';
 import { createAll, createRecord, isUnchecked } from './create.ts';
 import { hookedCreate } from './hooked.ts';
 import { loneUpdate, updateAlone } from './lone.ts';
@@ -21,6 +20,7 @@ import { computeAll } from './recompute.ts';
 import { deleteWithDependents } from './referential.ts';
 import { isNatural } from './remains.ts';
 import { insert } from './storing.ts';
+import { change } from './update.ts';
 import { type NewRecord, validCreate } from './validate.ts';
 
 export function write(

@@ -1,6 +1,7 @@
 /** The parts that schemas are made of: types, columns and what they admit as JSON Schema. */
 
 import { LONGEST_PART, MOST_VALUES, operators, operatorsOf } from '../../query/operators.ts';
+import { exampleOf } from '../../schema/examples.ts';
 import type { Column, Described, Enum } from '../../schema/model.ts';
 import { filterTypeName } from '../../schema/names.ts';
 import { type JsonSchema, patternOf, Serial, scalars } from '../../schema/scalars.ts';
@@ -102,8 +103,15 @@ function bounds(column: Column): JsonSchema {
     // The type has bounds of its own.
     minimum: min === undefined ? undefined : Math.max(Number(min), Number(minimum ?? min)),
     maximum: max === undefined ? undefined : Math.min(Number(max), Number(maximum ?? max)),
+    // A pattern is hard to read, and forms show what it looks like.
+    examples: pattern && examplesOf(column),
   };
   return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
+}
+
+function examplesOf(column: Column): unknown[] | undefined {
+  const example = exampleOf({ ...column, list: false });
+  return example === undefined ? undefined : [example];
 }
 
 /** A key that a client gives must be addressable. */

@@ -16,6 +16,7 @@ import {
   refusedByDatabase,
   requiredByNewer,
   schemaOutdated,
+  Unwritable,
   unavailable,
   writerOutdated,
 } from '../faults.ts';
@@ -32,13 +33,35 @@ export class Misjudged extends Error {}
 /** The server spreads tables over machines; the transaction that found this out is run again. */
 export class Spread extends Error {}
 
+/** RAISE, with no state of its own. */
+const RAISED = 'P0001';
+
 /** The SQLSTATE of an error that the server sent. */
 export function stateOf(error: unknown): string {
   if (error instanceof LockTimeout) return '55P03';
   if (error instanceof ReadOnly) return '25006';
   if (error instanceof Surprise) return '40001';
   const { errno } = error as { errno?: unknown };
-  return typeof errno === 'string' ? errno : '';
+  if (typeof errno !== 'string') return '';
+  return isOfTrigger(error, errno) ? RAISED : errno;
+}
+
+/** States that mean the same wherever they come up: constraints, others who write, what the server does not do, or has no room or time for. */
+const OF_ANYBODY = /^(0A|23|40|44000|53|54000|55P03|57014)/;
+/** The session has ended, unless somebody merely says so. */
+const ENDED = /^(57P|08|25P0[34])/;
+
+/**
+ * A function that somebody has made for this database ended the statement, by RAISE or by a fault of its own: `1 / 0` in there is none of
+ * the states that Duet's statements end by (22012, 2201E, …), and what it names no lost connection.
+ */
+function isOfTrigger(error: unknown, state: string): boolean {
+  const { where, routine } = error as { where?: unknown; routine?: unknown };
+  // In whatever language the server tells it; DO and the functions that Duet makes (`write-log.ts`) are not meant.
+  const isOfFunction =
+    typeof where === 'string' && /\bPL\//.test(where) && !/inline_code_block|_duet_/.test(where);
+  if (!isOfFunction || OF_ANYBODY.test(state)) return false;
+  return routine === 'exec_stmt_raise' || !ENDED.test(state);
 }
 
 /**
@@ -65,7 +88,7 @@ export function isStale(error: unknown): boolean {
 export function isLost(error: unknown): boolean {
   if (error instanceof ConnectionLost) return true;
   const state = stateOf(error);
-  if (state !== '') return /^(57P|08|25P0[34])/.test(state);
+  if (state !== '') return ENDED.test(state);
   const { code } = error as { code?: unknown };
   return typeof code === 'string' && code.startsWith('ERR_POSTGRES_');
 }
@@ -113,8 +136,8 @@ function translated(error: unknown): unknown {
   // 57014: statement timeout; 55P03: lock timeout; 53…: out of connections or memory.
   if (/^(57014|55P03|53)/.test(state)) return tooBusy();
   // A standby, or a role that was granted no more.
-  if (state === '25006') return unavailable('The database is read-only: nothing can be written now.');
-  if (state === '42501') return unavailable('The database does not allow this to the service.');
+  if (state === '25006') return new Unwritable('The database is read-only: nothing can be written now.');
+  if (state === '42501') return new Unwritable('The database does not allow this to the service.');
   // 42P01: no such table; 42703: no such column.
   if (state === '42P01' || state === '42703') return schemaOutdated();
   // 22012: how a statement ends that counts the text of its rows (`within` of the dialect).
@@ -137,10 +160,11 @@ export function refused({ resources }: Model, error: unknown): DuetError | undef
       resources.find((each) => each.table === table),
       column,
     );
-  // Class 23: a constraint; 44000: that of a view; 54000: too long for an index. RAISE can give any state, also one that means
-  // something else.
+  // Class 23: a constraint; 44000: that of a view; 54000: too long for an index.
   const isOwn =
-    /^(23|44000|54000)/.test(state) || (routine === 'exec_stmt_raise' && translated(error) === error);
+    state === RAISED ||
+    /^(23|44000|54000)/.test(state) ||
+    (routine === 'exec_stmt_raise' && translated(error) === error);
   return isOwn ? refusedByDatabase(error) : undefined;
 }
 

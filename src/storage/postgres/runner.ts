@@ -33,7 +33,7 @@ import {
   Surprise,
   stateOf,
 } from './errors.ts';
-import { isSame } from './known.ts';
+import { isSame } from './foreseen.ts';
 import type { Connection, Rows } from './pool.ts';
 import type { Transaction } from './transaction.ts';
 import { type Ahead, type Tree, Trees, Unforeseen } from './tree.ts';

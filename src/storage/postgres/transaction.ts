@@ -3,7 +3,7 @@
 import { ReadOnly } from '../evolve/database.ts';
 import { type Statement, textIn } from '../statements.ts';
 import { isLost, stateOf, unknownOutcome } from './errors.ts';
-import { Known } from './known.ts';
+import { Known } from './foreseen.ts';
 import type { Connection, Rows } from './pool.ts';
 import { SERIALIZABLE } from './serial.ts';
 

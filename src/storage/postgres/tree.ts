@@ -4,7 +4,7 @@ import type { Column } from '../../schema/model.ts';
 import { codecOf, passing } from '../sql/codec.ts';
 import type { Compiler, Template } from '../sql/compile.ts';
 import { quote } from '../sql/dialect.ts';
-import { heavyOf } from '../sql/heavy.ts';
+import { heavyOf } from '../sql/long-answers.ts';
 import { weigh } from '../sql/weights.ts';
 import type { Writer } from '../sql/writer.ts';
 import type { Row, Select, Statement } from '../statements.ts';

@@ -19,7 +19,7 @@ import { ByCodePoint } from '../own.ts';
 import { PLACEHOLDER, type Row } from '../statements.ts';
 import { encoded } from './codec.ts';
 import { type Dialect, quote } from './dialect.ts';
-import { widthOf } from './heavy.ts';
+import { widthOf } from './long-answers.ts';
 import { balanced, successor } from './text.ts';
 
 /** Up to so many bytes, a text is looked through in no time. */
@@ -241,7 +241,8 @@ export class Conditions {
       });
       return fields.length > 0 ? `CASE${fields.join('')} ELSE 1 END` : '1';
     });
-    const sql = `(${weights.join(' + ')})`;
+    // A number alone would be a place among what is selected, where rows are ordered by it.
+    const sql = `(0 + ${weights.join(' + ')})`;
     this.#relevances.push({ searched, table, sql });
     return sql;
   }

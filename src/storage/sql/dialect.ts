@@ -5,7 +5,7 @@ import type { TimePart } from '../../query/parts.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import type { Row, Table } from '../statements.ts';
 import type { Codecs, Decoders } from './codec.ts';
-import type { Heavy } from './heavy.ts';
+import type { Heavy } from './long-answers.ts';
 
 export function quote(identifier: string): string {
   return `"${identifier.includes('"') ? identifier.replaceAll('"', '""') : identifier}"`;

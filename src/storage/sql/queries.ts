@@ -20,7 +20,7 @@ import {
 import { readAs } from './codec.ts';
 import type { Conditions } from './conditions.ts';
 import { type Dialect, quote } from './dialect.ts';
-import { heavyOf } from './heavy.ts';
+import { heavyOf } from './long-answers.ts';
 
 /** The columns of an answer, of a table where that has to be said. */
 export type ListColumns = (columns: readonly Column[], table?: string) => string;

@@ -7,10 +7,10 @@ import type { Resource } from '../../schema/model.ts';
 import { quote } from '../sql/dialect.ts';
 import { type Match, type Row, type Select, type Statement, type Table, textIn } from '../statements.ts';
 import { lengthsOf, splitBy } from '../words.ts';
-import { keptStatements } from './kept.ts';
 import { keyIn, keysOf, named, valuesIn } from './keyed.ts';
 import { type Plan, planOf, type Reading } from './plan.ts';
 import { MOST_ROWS, Sizes } from './sizes.ts';
+import { keptStatements } from './statement-cache.ts';
 import {
   ASSUMED,
   bytesOf,

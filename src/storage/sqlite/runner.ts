@@ -7,7 +7,7 @@ import { answerTooLarge, writerOutdated } from '../faults.ts';
 import { countOneMore } from '../scopes.ts';
 import { type Decoders, decoded } from '../sql/codec.ts';
 import { Compiler, parametersOf } from '../sql/compile.ts';
-import { type Heavy, heavyOf } from '../sql/heavy.ts';
+import { type Heavy, heavyOf } from '../sql/long-answers.ts';
 import { type Insert, lookup, type Query, type Row, type Statement, type Update } from '../statements.ts';
 import type { Program } from '../storage.ts';
 import type { Trace } from '../trace.ts';
@@ -15,7 +15,7 @@ import type { Allowance } from './bounds.ts';
 import { dialect, visiting } from './dialect.ts';
 import { toldToPrograms } from './errors.ts';
 import { withFewKeys } from './few-keys.ts';
-import { keptStatements } from './kept.ts';
+import { keptStatements } from './statement-cache.ts';
 import { type Asked, type Bound, counted } from './statement-process.ts';
 
 /** What is written meanwhile is not much. */

@@ -26,13 +26,13 @@ import { Bounds } from './bounds.ts';
 import { sqliteDdl } from './ddl.ts';
 import { explained, explaining } from './errors.ts';
 import { BUSY_TIMEOUT_MS, isBusy, LocalWriter } from './local-writer.ts';
-import { CHECKPOINT_FRAMES, Log } from './log.ts';
 import { Pace } from './pace.ts';
 import { ProcessReader } from './process-reader.ts';
 import { ProcessWriter } from './process-writer.ts';
 import { compiler, Runner, UNBOUNDED } from './runner.ts';
 import { SharedSnapshot } from './shared-snapshot.ts';
 import { Snapshots } from './snapshots.ts';
+import { CHECKPOINT_FRAMES, Log } from './wal.ts';
 import { WalIndex } from './wal-index.ts';
 import { splitsWords } from './words.ts';
 import {

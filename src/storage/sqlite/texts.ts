@@ -6,7 +6,7 @@ import { isResult } from '../../query/results.ts';
 import type { Column } from '../../schema/model.ts';
 import { comparedBy, keptAs, keptColumns } from '../../schema/values.ts';
 import { quote } from '../sql/dialect.ts';
-import { widthOf } from '../sql/heavy.ts';
+import { widthOf } from '../sql/long-answers.ts';
 import type { Row, Table } from '../statements.ts';
 
 /** A look at so many bytes costs no more than a look at a number, and so many in a row no more than the row. */

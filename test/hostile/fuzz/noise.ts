@@ -142,6 +142,8 @@ const strangers: readonly unknown[] = [
   JSON.parse('{"__proto__":{"id":1}}'),
   { constructor: { prototype: {} } },
   { $ref: 'a.id' },
+  { $ref: { toString: 1, valueOf: 1 } },
+  { toString: 1, valueOf: 1 },
   { eq: null },
   Array.from({ length: 200 }, (_, index) => index),
 ];

@@ -1,6 +1,6 @@
 /** What a selection asks of changes, and so how long each of them is in the answer. */
 
-import type { Telling } from '../engine/journal/asked.ts';
+import type { Telling } from '../engine/journal/changes-operation.ts';
 import { AROUND_OBJECT, PAIR } from '../engine/sizes.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { changeTypes, journalNames } from '../schema/names.ts';

@@ -1,7 +1,7 @@
 /** A file is read line by line, whatever its lines are like, and however it is cut into the chunks that are read. */
 
 import { expect, test } from 'bun:test';
-import { Lines } from '../../src/cli/lines.ts';
+import { Lines } from '../../src/cli/input-lines.ts';
 import { Folder } from '../process.ts';
 
 const MB = 1024 * 1024;

@@ -1,7 +1,7 @@
 /** What the log says of what is used up: once a minute, and then how often it was left out. */
 
 import { afterEach, expect, setSystemTime, test } from 'bun:test';
-import { Log } from '../../src/base/observe.ts';
+import { Log } from '../../src/base/log.ts';
 
 afterEach(() => {
   setSystemTime();
