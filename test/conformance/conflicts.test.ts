@@ -6,7 +6,9 @@ import { headersOf, SECRET } from './access-matrix.ts';
 import type { Who } from './access-world.ts';
 
 const sdl = `
-  type Employee @resource { id: ID!  badge: String @unique  email: String @unique  desk: Desk @unique  boss: Employee  orderLines: [OrderLine!]! }
+  type Employee @resource { id: ID!  badge: String @unique  email: String @unique  desk: Desk @unique  boss: Employee  orderLines: [OrderLine!]!  skills: [Skill!]! @through(type: "Skilled") }
+  type Skill @resource { id: ID!  name: String }
+  type Skilled @resource { id: ID!  employee: Employee!  skill: Skill! }
   type Desk @resource { id: ID!  name: String }
   type OrderLine @resource { id: ID!  code: String! @key  employee: Employee!  hour: Hour }
   type Hour @resource { id: ID!  unit: Unit }
@@ -15,6 +17,7 @@ const sdl = `
 
 const data = {
   desks: [{ name: 'a' }],
+  skills: [{ name: 'a' }],
   employees: [
     { badge: 'A', email: 'a@x', deskId: 1 },
     { badge: 'B', email: 'b@x' },
@@ -91,6 +94,82 @@ describe.each([...databases])('on %s', (database) => {
     ]);
   });
 
+  const create = 'mutation($records: [EmployeeInput!]!) { createEmployees(records: $records) { id } }';
+  /** What is told of many records, by both doors alike. */
+  const ofMany = async (records: readonly object[]) => {
+    const operations = [{ method: 'POST', path: '/employees', body: records }];
+    const { body } = await app.rest('POST', '/transaction', { operations });
+    const rest = told(body.code, body.errors, '/operations/0/body');
+    const { errors } = await app.graphql(create, { records });
+    expect(told(errors?.[0].extensions.code, errors?.[0].extensions.errors)).toEqual(rest);
+    expect((await app.rest('GET', '/employees')).body).toHaveLength(2);
+    return rest.faults;
+  };
+
+  test('links that lead to nothing, with what is taken', async () => {
+    const wrong = { badge: 'A', bossId: 99, skillIds: [1, 9, 8] };
+    const faults = [
+      '#/bossId REFERENCE_NOT_FOUND',
+      '#/skillIds/2 REFERENCE_NOT_FOUND',
+      '#/skillIds/1 REFERENCE_NOT_FOUND',
+      '#/badge NOT_UNIQUE',
+    ];
+    const given = 'badge: "A", bossId: 99, skillIds: [1, 9, 8]';
+    for (const [method, path, mutation] of [
+      ['POST', '/employees', `createEmployee(${given})`],
+      ['PUT', '/employees/2', `updateEmployee(id: 2, ${given})`],
+    ] as const) {
+      const { body } = await app.rest(method, path, wrong);
+      expect(told(body.code, body.errors)).toEqual({ code: 'CONFLICT', faults });
+      const { errors } = await app.graphql(`mutation { ${mutation} { id } }`);
+      expect(told('CONFLICT', errors?.[0].extensions.errors)).toEqual({ code: 'CONFLICT', faults });
+    }
+    expect(await ofMany([{ badge: 'new' }, wrong])).toEqual(faults.map((each) => each.replace('#', '#/1')));
+    const operations = [
+      {
+        method: 'PUT',
+        path: '/employees',
+        where: { id: { gte: 1 } },
+        atMost: 9,
+        body: { bossId: 99, skillIds: [9] },
+      },
+    ];
+    const { body } = await app.rest('POST', '/transaction', { operations });
+    expect(told(body.code, body.errors, '/operations/0/body').faults).toEqual([
+      '#/bossId REFERENCE_NOT_FOUND',
+      '#/skillIds/0 REFERENCE_NOT_FOUND',
+    ]);
+    expect((await app.rest('GET', '/skilleds')).body).toEqual([]);
+  });
+
+  test('each record of a list', async () => {
+    const list = [
+      { badge: 'new' },
+      { badge: 'A' },
+      { bossId: 99, email: 'free@x' },
+      { badge: 'new too' },
+      { badge: 'B', email: 'a@x', deskId: 98 },
+    ];
+    expect(await ofMany(list)).toEqual([
+      '#/1/badge NOT_UNIQUE',
+      '#/2/bossId REFERENCE_NOT_FOUND',
+      '#/4/deskId REFERENCE_NOT_FOUND',
+      '#/4/badge NOT_UNIQUE',
+      '#/4/email NOT_UNIQUE',
+    ]);
+    // A missing reference first, and then a value that is taken.
+    expect(await ofMany([{ bossId: 99 }, { badge: 'A' }])).toEqual([
+      '#/0/bossId REFERENCE_NOT_FOUND',
+      '#/1/badge NOT_UNIQUE',
+    ]);
+    const lines = [{ code: 'one' }, { code: 'two', hourId: 9 }];
+    expect(await ofMany([{ orderLines: lines }, { badge: 'A' }])).toEqual([
+      '#/0/orderLines/0/code NOT_UNIQUE',
+      '#/0/orderLines/1/hourId REFERENCE_NOT_FOUND',
+      '#/1/badge NOT_UNIQUE',
+    ]);
+  });
+
   test('names have the right article', async () => {
     const detail = async (path: string, body: object) => (await app.rest('POST', path, body)).body.detail;
     expect(await detail('/employees', { bossId: 99 })).toBe('bossId names an employee that does not exist.');
@@ -138,6 +217,26 @@ describe.each([...databases])('with rules, on %s', (database) => {
     expect(await post('/frees', { badge: 'A', deskId: 1 })).toEqual([
       '#/deskId REFERENCE_NOT_FOUND',
       '#/badge NOT_UNIQUE',
+    ]);
+    const many = async (path: string, body: readonly object[]) => {
+      const faults = await post('/transaction', { operations: [{ method: 'POST', path, body }] });
+      return faults.map((each: string) => each.replace('/operations/0/body', ''));
+    };
+    expect(await many('/frees', [{ badge: 'A' }, { deskId: 1 }, { badge: 'A' }])).toEqual([
+      '#/0/badge NOT_UNIQUE',
+      '#/1/deskId REFERENCE_NOT_FOUND',
+      '#/2/badge NOT_UNIQUE',
+    ]);
+    // The second is not for bob to create: of the others he is told what leads nowhere, and nothing of what is taken.
+    const [mine, theirs] = [
+      { owner: 'bob', badge: 'A' },
+      { owner: 'ann', badge: 'A' },
+    ];
+    expect(await many('/owns', [mine, theirs])).toEqual([]);
+    expect(await many('/owns', [mine, { ...theirs, deskId: 1 }])).toEqual(['#/1/deskId REFERENCE_NOT_FOUND']);
+    expect(await many('/owns', [mine, { ...mine, badge: 'B' }, mine])).toEqual([
+      '#/0/badge NOT_UNIQUE',
+      '#/2/badge NOT_UNIQUE',
     ]);
     await app.close();
   });

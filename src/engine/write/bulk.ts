@@ -22,7 +22,7 @@ import { createAll } from './create.ts';
 import { mayPass, mustHold } from './holds.ts';
 import { actsBelow, lookedUp, ofOne } from './hooked.ts';
 import { incremented } from './increments.ts';
-import { linkChanges, mayLink } from './links.ts';
+import { linkChanges, lostLinks, mayLink } from './links.ts';
 import { recompute } from './recompute.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
@@ -97,7 +97,7 @@ export function* updateMany(
   const changes = { ...set, ...add, ...Object.fromEntries(made.map(({ name }) => [name, undefined])) };
   yield* mustHold(resource, next, changes, of);
   mayPass(resource, set, rows, seen, of);
-  yield* referencesExist(access, resource, set, undefined);
+  yield* referencesExist(access, resource, set, undefined, yield* lostLinks(access, links));
   const judged = yield* mayUpdate(access, resource, next, changes, conditions, links.length > 0);
   const refusal = judged.isHidden ? notAllowed(access, resource, 'UPDATE') : undefined;
   const changed: Node[] = [];

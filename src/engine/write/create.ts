@@ -1,6 +1,7 @@
 /** Creates records with all that is nested in them, and judges them before. */
 
 import { DuetError, nested } from '../../base/errors.ts';
+import { isEverything } from '../../query/filter.ts';
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { isBound } from '../../schema/transitions.ts';
 import type { Row } from '../../storage/statements.ts';
@@ -9,10 +10,10 @@ import type { Access } from '../policy/access.ts';
 import { mayCreate, mustBeSeen, notAllowed, unseen } from '../policy/judging.ts';
 import { givenOn, isAlwaysAllowed } from '../policy/writing.ts';
 import type { Node } from '../read/read.ts';
-import { Collision, conflict } from './collision.ts';
+import { Collision, conflict, type Placed } from './collision.ts';
 import { mustHold, mustStart } from './holds.ts';
 import { actsBelow, hookedCreate, lookedUp } from './hooked.ts';
-import { atPlaces } from './links.ts';
+import { atPlaces, type LinkChange, lostLinks } from './links.ts';
 import { computeAll } from './recompute.ts';
 import { missingOf, notFound, referencesExist } from './references.ts';
 import { isNatural, lastVersion } from './remains.ts';
@@ -99,15 +100,51 @@ function* storeList(
   const judged = access.isFree
     ? yield* referredList(access, resource, records, known)
     : yield* judgedList(access, resource, records, at, known, beside);
+  const mayCome = comingWith(records, beside);
+  const hidden = judged.filter(({ isHidden }) => isHidden).length;
   const nodes: Node[] = [];
   for (const [index, record] of records.entries()) {
     // Who will not see one of the others is denied all of it in the end: what this one collides with is not to be told.
-    const isRefused = judged.some(({ isHidden }, other) => isHidden && other !== index);
+    const isRefused = hidden > (judged[index]?.isHidden ? 1 : 0);
     const refusal = outer ?? (isRefused ? notAllowed(access, resource, 'CREATE') : undefined);
     const creating = createRecord(access, resource, record, created, known, judged[index], refusal);
-    nodes.push(yield* within(at(index), creating));
+    try {
+      nodes.push(yield* within(at(index), creating));
+    } catch (error) {
+      if (!(error instanceof Collision)) throw error;
+      const missing = judged.map((each) => each.missing);
+      // Of what leads nowhere yet, no rule was asked.
+      const untried = placed(resource, records, missing, at, known, mayCome).filter(
+        (_, other) => other > index && (access.isFree || missing[other]?.length === 0),
+      );
+      throw error.also(untried);
+    }
   }
   return nodes;
+}
+
+/** A natural key can be that of a record which comes before it in this list. */
+function comingWith(records: readonly NewRecord[], beside: Created | undefined) {
+  const isAmongOthers = records.length > 1 || (beside && beside.size > 0);
+  return ({ target }: Reference) => isAmongOthers && target.key.origin.by === 'client';
+}
+
+/** Where each stands, with what of its references cannot come any more. */
+function placed(
+  resource: Resource,
+  records: readonly NewRecord[],
+  missing: readonly (readonly Reference[])[],
+  at: (index: number) => Path,
+  known: Column | undefined,
+  mayCome: ReturnType<typeof comingWith>,
+): Placed[] {
+  return records.map(({ values }, index) => ({
+    resource,
+    // Once all is undone, the record that it is nested in has no key.
+    row: known ? { ...values, [known.name]: null } : values,
+    others: notFound((missing[index] ?? []).filter((each) => !mayCome(each))),
+    path: at(index),
+  }));
 }
 
 /** What was found of a record before the first of its list is written. */
@@ -146,13 +183,17 @@ function* judgedList(
     ...references,
     ...resource.references.filter((each) => isBeside(each, rows[index] ?? {})),
   ]);
-  // A natural key can be that of a record which comes before it in this list.
-  const isAmongOthers = records.length > 1 || beside.size > 0;
-  const mayCome = ({ target }: Reference) => isAmongOthers && target.key.origin.by === 'client';
-  const faults = missing.flatMap((references, index) =>
-    notFound(references.filter((each) => !mayCome(each))).map((fault) => nested(fault, ...at(index))),
-  );
-  if (faults.length > 0) throw conflict(faults);
+  const all = placed(resource, records, missing, at, known, comingWith(records, beside));
+  const faults = all.flatMap(({ others, path }) => others.map((fault) => nested(fault, ...path)));
+  if (faults.length > 0) {
+    const mayBeTold =
+      isEverything(access.rows(resource, 'READ')) &&
+      records.every(({ given }) => isUnchecked(access, resource, allGiven(given, known)));
+    const [first, ...rest] = all;
+    throw first && mayBeTold
+      ? new Collision(resource, first.row, [], { ...first, beside: rest })
+      : conflict(faults);
+  }
   const hidden = yield* mayCreate(access, resource, records, missing, known, beside);
   return missing.map((references, index) => ({ missing: references, isHidden: hidden.has(index) }));
 }
@@ -169,9 +210,11 @@ export function* createRecord(
 ): Program<Node> {
   const { values, given, children } = record;
   const missing = judged?.missing.length ?? resource.references.length;
-  if (missing > 0) {
-    const mayBeTold = isUnchecked(access, resource, known ? [...given, known.name] : given);
-    yield* referencesExist(access, resource, values, mayBeTold ? values : undefined, known);
+  const lost = children.length > 0 ? yield* lostLinks(access, linksOf(children)) : [];
+  if (missing > 0 || lost.length > 0) {
+    const isRefused = judged?.isHidden === true || outer !== undefined;
+    const mayBeTold = !isRefused && isUnchecked(access, resource, allGiven(given, known));
+    yield* referencesExist(access, resource, values, mayBeTold ? values : undefined, lost, known);
   }
   // What it refers to has come, or has come into sight, since its list was judged.
   if (judged && missing > 0) yield* mayCreate(access, resource, [record], [], known);
@@ -183,11 +226,14 @@ export function* createRecord(
   const node = yield* insert(resource, values, version, refusal);
   access.changes?.created(resource, node);
   const key = node[resource.key.name];
-  for (const { inverse, records, places } of children) {
+  for (const { inverse, records, links } of children) {
     const { name, target, reference } = inverse;
     for (const each of records) each.values[reference.column.name] = key;
-    if (places)
-      yield* atPlaces(places, createLinks(access, target, records, created, reference.column, refusal));
+    if (links)
+      yield* atPlaces(
+        links.add.map(({ path }) => path),
+        createLinks(access, target, records, created, reference.column, refusal),
+      );
     else {
       const at = (index: number) => [name, index];
       yield* createList(access, target, records, at, created, reference.column, refusal);
@@ -199,6 +245,19 @@ export function* createRecord(
   if (keys) keys.push(key);
   else created.set(resource, [key]);
   return stored;
+}
+
+/** What a new record is linked to and is not created with it: that would have a natural key. */
+function linksOf(children: NewRecord['children']): LinkChange[] {
+  const hasNested = children.some(({ links }) => !links);
+  return children.flatMap(({ links }) => {
+    const mayCome = hasNested && links?.through.far.target.key.origin.by === 'client';
+    return links && !mayCome ? [links] : [];
+  });
+}
+
+function allGiven(given: readonly string[], known: Column | undefined): readonly string[] {
+  return known ? [...given, known.name] : given;
 }
 
 /** Tells errors of a nested record where it stands. */
@@ -214,23 +273,14 @@ export function* within<T>(path: readonly (string | number)[], program: Program<
   }
 }
 
-/** Records of a join type, of which all that lead nowhere are told at once. */
-export function* createLinks(
+/** Records of a join type. */
+export function createLinks(
   access: Access,
   join: Resource,
   records: readonly NewRecord[],
   created: Created | undefined,
   near: Column,
   refusal?: DuetError,
-): Program<void> {
-  const at = (index: number) => [index];
-  if (access.isFree) {
-    const rows = records.map(({ values }) => values);
-    const missing = yield* missingOf(access, join, rows, near);
-    const faults = missing.flatMap((references, index) =>
-      notFound(references).map((fault) => nested(fault, ...at(index))),
-    );
-    if (faults.length > 0) throw conflict(faults);
-  }
-  yield* createList(access, join, records, at, created, near, refusal);
+): Program<Node[]> {
+  return createList(access, join, records, (index) => [index], created, near, refusal);
 }

@@ -14,6 +14,7 @@ import type { Access } from '../policy/access.ts';
 import { linkSeen } from '../policy/reading.ts';
 import { addedIn } from '../policy/writing.ts';
 import { Collision } from './collision.ts';
+import { missingOf, notFound } from './references.ts';
 
 /** How many links one request can make by naming them for many records at once. */
 const MOST_LINKS = 10_000;
@@ -204,6 +205,28 @@ function pairOf(from: unknown, to: unknown): string {
   return JSON.stringify([from, to]);
 }
 
+/**
+ * What links would lead to nothing, before the record is written that has them: with what else is wrong with it, it is told at
+ * once. Where a rule hides some of what they could lead to, it is asked when they are written, since the record itself may show it.
+ */
+export function* lostLinks(
+  access: Access,
+  links: readonly { readonly through: Through; readonly add: readonly Named[] }[],
+): Program<Fault[]> {
+  const faults: Fault[] = [];
+  for (const { through, add } of links) {
+    const { target: join, reference: near } = through.links;
+    const { column, target } = through.far;
+    if (add.length === 0 || !isEverything(access.rows(target, 'READ'))) continue;
+    const rows = add.map(({ key }) => ({ [column.name]: key }));
+    const missing = yield* missingOf(access, join, rows, near.column);
+    for (const [index, references] of missing.entries())
+      for (const fault of notFound(references))
+        faults.push({ ...fault, pointer: pointer(...(add[index]?.path ?? [])) });
+  }
+  return faults;
+}
+
 /** Tells what goes wrong with one of these, by its index, where the input names it. */
 export function* atPlaces<T>(
   places: readonly Path[],
@@ -214,7 +237,7 @@ export function* atPlaces<T>(
     return yield* program;
   } catch (error) {
     if (error instanceof Collision) {
-      const index = Number(error.path[0] ?? 0);
+      const index = Number(error.more.path[0] ?? 0);
       const told = error.at(places[index] ?? []);
       throw isRace(error, index) ? told.lost() : told;
     }

@@ -12,17 +12,20 @@ import { Collision, conflict } from './collision.ts';
 /**
  * Foreign keys would refuse a dangling reference too, but could not say which fields have one. `row` is all that is to be
  * stored, where its other conflicts may be told too: whether a value is taken is told to nobody whom a rule may still deny.
+ * `lost`: links that lead to nothing.
  */
 export function* referencesExist(
   access: Access,
   resource: Resource,
   values: Row,
   row: Row | undefined,
+  lost: readonly Fault[],
   known?: Column,
 ): Program<void> {
   const [missing = []] = yield* missingOf(access, resource, [values], known);
-  if (missing.length === 0) return;
-  throw row ? new Collision(resource, row, [], notFound(missing)) : conflict(notFound(missing));
+  const others = [...notFound(missing), ...lost];
+  if (others.length === 0) return;
+  throw row ? new Collision(resource, row, [], { others }) : conflict(others);
 }
 
 /** The references of each row that lead to nothing which is there for the caller. */

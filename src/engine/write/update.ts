@@ -19,7 +19,7 @@ import { type Created, createLinks } from './create.ts';
 import { mayPass, mustHold } from './holds.ts';
 import { type Change, hookedUpdate, lookedUp } from './hooked.ts';
 import { incremented } from './increments.ts';
-import { atPlaces, differenceOf, type LinkChange, linkChanges } from './links.ts';
+import { atPlaces, differenceOf, type LinkChange, linkChanges, lostLinks } from './links.ts';
 import { recompute } from './recompute.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
@@ -101,11 +101,12 @@ export function* change(
     yield* mustHold(resource, [next], { ...set, ...add });
     if (!restored) mayPass(resource, set, [stored], [seen]);
   }
-  if (resource.references.length > 0) {
-    const mayBeTold = conditions.size === 0 && isAlwaysAllowed(access, resource, 'UPDATE');
-    yield* referencesExist(access, resource, set, mayBeTold ? next : undefined);
-  }
   const links = linkChanges(resource, input, []);
+  if (resource.references.length > 0 || links.length > 0) {
+    const mayBeTold = conditions.size === 0 && isAlwaysAllowed(access, resource, 'UPDATE');
+    const lost = yield* lostLinks(access, links);
+    yield* referencesExist(access, resource, set, mayBeTold ? next : undefined, lost);
+  }
   const judged = isFree
     ? undefined
     : yield* mayUpdate(

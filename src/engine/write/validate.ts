@@ -10,7 +10,7 @@ import { checkNaturalKey, checkValue, creatable, defaultOf, updatable } from '..
 import type { Row } from '../../storage/statements.ts';
 import type { Door, Input } from '../operation.ts';
 import { incrementsOf } from './increments.ts';
-import { linkChanges, type Path } from './links.ts';
+import { type LinkChange, linkChanges } from './links.ts';
 
 /** The values of a new record as far as the client decides them, and records that are to point to it. */
 export interface NewRecord {
@@ -22,11 +22,11 @@ export interface NewRecord {
   readonly last?: number;
 }
 
-/** New records of a list, where the input has them under its name or, where it only names what they link, at these places. */
+/** New records of a list, where the input has them under its name, or only names what they link. */
 interface Children {
   readonly inverse: Inverse;
   readonly records: readonly NewRecord[];
-  readonly places?: readonly Path[];
+  readonly links?: LinkChange;
 }
 
 /** A list may hold new records of a resource that can be created, through a door that leads to it. */
@@ -89,13 +89,11 @@ function newRecord(
     if (given !== undefined && given !== null)
       children.push({ inverse, records: newRecords(inverse, given, through, faults) });
   }
-  for (const { through, add } of linkChanges(resource, input, faults))
-    if (add.length > 0)
-      children.push({
-        inverse: through.links,
-        records: add.map(({ key }) => newLink(through, key)),
-        places: add.map(({ path }) => path),
-      });
+  for (const links of linkChanges(resource, input, faults)) {
+    const { through, add } = links;
+    const records = add.map(({ key }) => newLink(through, key));
+    if (add.length > 0) children.push({ inverse: through.links, records, links });
+  }
   return { values, given: Object.keys(input), children };
 }
 

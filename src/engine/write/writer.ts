@@ -205,7 +205,7 @@ export class Writer {
   #tried<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline, tries = RACES): Promise<T> {
     return this.#storage.write(program, steps, deadline).catch((error) => {
       const reason = error instanceof WriteFailed ? error.reason : error;
-      const isRace = reason instanceof Collision && reason.isRace && tries > 1;
+      const isRace = reason instanceof Collision && reason.more.isRace && tries > 1;
       if (!isRace || performance.now() > deadline) return this.#explain(error, deadline);
       return this.#tried(program, steps, deadline, tries - 1);
     });
