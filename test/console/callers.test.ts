@@ -104,6 +104,7 @@ browsing('callers', () => {
     });
     await dialog.getByLabel('Token').fill(token);
     await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('status').filter({ hasText: 'Signed in as ann' }).waitFor();
     await page.getByText('To rest').waitFor();
     await page.locator('.heading').getByRole('button', { name: 'Filter' }).waitFor();
     await page.getByText('Both answers are the same.').waitFor();

@@ -82,7 +82,8 @@ browsing.each([...databases])('editing, on %s', (database) => {
     await page.getByRole('status').filter({ hasText: 'Saved title of Thing 1' }).waitFor();
     await keyboard.press('Escape');
     // What was saved is taken back, with the version that it was saved as.
-    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('button', { name: 'Undo' }).waitFor();
+    await keyboard.press('u');
     await page.getByText('title is as it was').waitFor();
     await page.getByText('Thing 1', { exact: true }).waitFor();
     expect((await duet.json('GET', '/things/1')).title).toBe('Thing 1');
@@ -238,7 +239,15 @@ browsing.each([...databases])('editing, on %s', (database) => {
     const dialog = page.getByRole('dialog');
     // A field that was chosen by mistake, and one that is refused, are left as they are.
     await dialog.getByLabel('Field to change').selectOption('title');
-    await dialog.getByLabel('title', { exact: true }).fill('x');
+    // It is filled in next.
+    await dialog.locator('input:focus').waitFor();
+    await keyboard.type('Thing 11');
+    await shows(
+      () => dialog.locator('.named li').allTextContents(),
+      ['11 · is so already', ...['12', '13', '14'].map((at) => `${at} · title Thing ${at} → Thing 11`)].map(
+        (each) => `Thing ${each}`,
+      ),
+    );
     await dialog.getByLabel('Field to change').selectOption('count');
     await dialog.getByLabel('count', { exact: true }).fill('-1');
     // What is sent is copied and opened by buttons in one line.
@@ -334,10 +343,15 @@ browsing.each([...databases])('editing, on %s', (database) => {
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByText('Restored 20 records').waitFor();
     expect((await duet.json('GET', '/things?id[gte]=11')).length).toBe(21);
+    expect(await page.getByText('Deleted here').count()).toBe(0);
 
     await here.go('#/data/Thing/record/30');
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete it' }).click();
+    // When Undo is gone, its history is one click away.
+    await page.getByText('Deleted here').getByRole('link', { name: 'Thing 30' }).click();
+    await page.getByRole('heading', { name: 'History of Thing 30' }).waitFor();
+    await page.goBack();
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByRole('heading', { name: 'Thing 30' }).waitFor();
     expect(here.complaints).toEqual([]);

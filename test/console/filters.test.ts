@@ -3,7 +3,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { graphqlWire } from '../../src/console/browser/doors/graphql.ts';
 import { restWire } from '../../src/console/browser/doors/rest.ts';
-import { type Group, groupOf, spoken, whereOf } from '../../src/console/browser/filter-tree.ts';
+import { type Group, groupOf, spoken, WORDS, whereOf } from '../../src/console/browser/filter-tree.ts';
 import { type Introspection, introspectionQuery } from '../../src/console/browser/schema/introspection.ts';
 import { readSchema } from '../../src/console/browser/schema/merge.ts';
 import type { Resource } from '../../src/console/browser/schema/types.ts';
@@ -98,7 +98,17 @@ test('what is searched for stands in the address, and both doors find it', async
 test('the console and the service have the same names for everything that a list can be asked', () => {
   expect([...OWN_PARAMETERS].sort()).toEqual([...listParameters].sort());
   expect([...LOGIC].sort()).toEqual([...ownFilters, 'some', 'none'].sort());
-  expect(Object.keys(spoken).sort()).toEqual([...operatorNames].sort());
+  expect(Object.keys(WORDS).sort()).toEqual([...operatorNames].sort());
+});
+
+test('days come before and after each other; numbers are less and more', () => {
+  const words = (name: string) => {
+    const column = exhibit.columns.find((each) => each.name === name);
+    return ['gt', 'lte', 'eq'].map((operator) => spoken(operator, column));
+  };
+  expect(words('acquired')).toEqual(['is after', 'is until', 'is']);
+  expect(words('inspectedAt')).toEqual(['is after', 'is until', 'is']);
+  expect(words('weight')).toEqual(['is more than', 'is at most', 'is']);
 });
 
 test('every column has exactly the operators that both doors have for it', async () => {

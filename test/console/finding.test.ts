@@ -231,6 +231,22 @@ browsing('finding', () => {
     await page.getByRole('heading', { name: 'Import into Thing' }).waitFor();
     await here.go('#/data/Owner');
     await page.getByText('Zoe').waitFor();
+    // What the page can do is found there too.
+    for (const [words, key] of [
+      ['filter', 'this page, f'],
+      ['theme dark', 'setting'],
+    ] as const) {
+      await summon();
+      await keyboard.type(words);
+      await page.getByRole('option').filter({ hasText: key }).waitFor();
+      await keyboard.press('Enter');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    }
+    await page.getByRole('button', { name: 'Filter', expanded: true }).waitFor();
+    await shows(() => page.getByLabel('Theme').inputValue(), 'dark');
+    await keyboard.press('Escape');
+    // One stop of Tab, however many rows there are: the arrows go through them.
+    expect(await page.locator('td a:not([tabindex="-1"])').count()).toBe(0);
     await keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('search the table').waitFor();
     await keyboard.press('Escape');

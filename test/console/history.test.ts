@@ -175,7 +175,7 @@ browsing.each([...databases])('on %s', (database) => {
     );
     await page.getByRole('button', { name: 'Restore version 2' }).click();
     await dialog.getByRole('button', { name: 'Restore it' }).click();
-    await shows(async () => (await heads())[0], 'CREATED version 4');
+    await shows(async () => (await heads())[0], 'CREATED again, version 4');
     await entries.first().getByText('current').waitFor();
     // What is stored already is not offered.
     expect(await page.getByRole('button', { name: 'Restore version 2' }).count()).toBe(0);

@@ -77,6 +77,10 @@ browsing('inputs', () => {
       const { page, field } = here;
       await shows(() => page.evaluate('document.activeElement.id'), 'field-code');
       await field('sku').getByText('For example: ABC-4567').waitFor();
+      await here.input('sku').fill('x');
+      await page.keyboard.press('Tab');
+      await field('sku').getByText('sku must look like ABC-4567').waitFor();
+      await here.input('sku').fill('');
       // Why a field is not to be used any more, too.
       await field('old').getByText('Deprecated: Use the code.').waitFor();
       const title = (name: string, to: string) =>

@@ -7,6 +7,7 @@ const text = (count: number) => `# HELP duet_requests_total Requests.
 # TYPE duet_requests_total counter
 duet_requests_total{route="/books/{id}",method="GET",status="200"} ${count}
 duet_requests_total{route="/books/{id}",method="GET",status="404"} ${count / 4}
+duet_requests_total{route="/books/{id}",method="GET",status="503"} ${count / 20}
 duet_requests_total{route="/metrics",method="GET",status="200"} ${count}
 duet_request_duration_seconds_bucket{route="/books/{id}",method="GET",le="0.001"} 0
 duet_request_duration_seconds_bucket{route="/books/{id}",method="GET",le="0.005"} ${count}
@@ -20,8 +21,10 @@ test('rates are of the time between them, percentiles within the bucket that hol
     // All between 1 and 5 ms: the middle of it is the median.
     {
       name: 'GET /books/{id}',
-      perSecond: 12.5,
-      errorsPerSecond: 2.5,
+      perSecond: 13,
+      // Who asks for what is not there has made a mistake; the service has not.
+      refusedPerSecond: 2.5,
+      errorsPerSecond: 0.5,
       p50: 3,
       p95: expect.closeTo(4.8),
       p99: expect.closeTo(4.96),

@@ -116,7 +116,11 @@ browsing.each([...databases])('without authentication, on %s', (database) => {
     await page.getByText('There are no webhooks yet').waitFor();
     await page.getByRole('button', { name: 'New webhook' }).click();
     await page.getByLabel('URL of the receiver').fill(`${receiver.url}told`);
-    await page.getByLabel('Events').fill('Order.*');
+    // What there is to be told of is chosen, or written.
+    await page.getByRole('checkbox', { name: 'Order.created' }).check();
+    await page.getByRole('checkbox', { name: 'Order.*' }).check();
+    await shows(() => page.getByLabel('Events').inputValue(), 'Order.created, Order.*');
+    await page.getByRole('checkbox', { name: 'Order.created' }).uncheck();
     await page.getByRole('button', { name: 'Add webhook' }).click();
     // At its field, in words that lead to the box.
     const line = page.locator('label', { hasText: 'URL of the receiver' });

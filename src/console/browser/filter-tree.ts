@@ -27,7 +27,7 @@ export interface Quantified {
 export type Part = Comparison | Quantified | Group;
 
 /** The operators in words. */
-export const spoken: Readonly<Record<string, string>> = {
+export const WORDS: Readonly<Record<string, string>> = {
   eq: 'is',
   ne: 'is not',
   gt: 'is more than',
@@ -44,6 +44,15 @@ export const spoken: Readonly<Record<string, string>> = {
   isEmpty: 'is empty',
   isNull: 'is null',
 };
+
+/** Nobody says that a day is more than another. */
+const TIMES: typeof WORDS = { gt: 'is after', gte: 'is from', lt: 'is before', lte: 'is until' };
+
+/** An operator in words. */
+export function spoken(operator: string, { kind }: Partial<Column> = {}): string {
+  const own = kind === 'date' || kind === 'datetime' ? TIMES : {};
+  return own[operator] ?? WORDS[operator] ?? operator;
+}
 
 export const nothing: Group = { is: 'all', parts: [] };
 

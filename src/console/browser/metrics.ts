@@ -40,6 +40,8 @@ function readLabels(text: string): Record<string, string> {
 export interface Flow {
   readonly name: string;
   readonly perSecond: number;
+  /** What the service answered with 4xx: it is for whoever asked to mend. */
+  readonly refusedPerSecond: number;
   readonly errorsPerSecond: number;
   /** Milliseconds within which half, and nearly all, were answered; undefined where there were none. */
   readonly p50: number | undefined;
@@ -51,6 +53,7 @@ export interface Source {
   readonly total: string;
   readonly buckets: string;
   readonly nameOf: (labels: Sample['labels']) => string;
+  readonly isRefused: (labels: Sample['labels']) => boolean;
   readonly isError: (labels: Sample['labels']) => boolean;
 }
 
@@ -62,13 +65,15 @@ export const requests: Source = {
   total: 'duet_requests_total',
   buckets: 'duet_request_duration_seconds_bucket',
   nameOf: ({ method, route }) => `${method} ${route === 'none' ? '(no such path)' : route}`,
-  isError: ({ status }) => /^[45]/.test(status ?? ''),
+  isRefused: ({ status }) => status?.[0] === '4',
+  isError: ({ status }) => status?.[0] === '5',
 };
 
 export const operations: Source = {
   total: 'duet_graphql_operations_total',
   buckets: 'duet_graphql_operation_duration_seconds_bucket',
   nameOf: ({ operation, type }) => `${type} ${operation}`,
+  isRefused: () => false,
   isError: ({ outcome }) => outcome === 'error',
 };
 
@@ -89,6 +94,7 @@ export function flows(source: Source, before: Reading, after: Reading): Flow[] {
     return {
       name,
       perSecond: sum(totals) / seconds,
+      refusedPerSecond: sum(totals.filter(({ labels }) => source.isRefused(labels))) / seconds,
       errorsPerSecond: sum(totals.filter(({ labels }) => source.isError(labels))) / seconds,
       p50: quantile(bounds, 0.5),
       p95: quantile(bounds, 0.95),

@@ -7,6 +7,7 @@ import { exchange, patiently } from './doors/send.ts';
 import { type Fault, isAway, type Wire } from './doors/wire.ts';
 import { returns } from './presence.ts';
 import { signInToWrite, takeToken, token } from './session.ts';
+import { tell } from './told.ts';
 
 export interface Me {
   /** Null where nobody is known. */
@@ -33,14 +34,20 @@ export async function findMe(): Promise<void> {
 
 /** Throws a Fault where the token is not accepted: whoever was signed in then still is. */
 export async function signIn(text: string): Promise<void> {
+  let name = '';
   try {
-    await ask<Me>({ ...wireTo('GET', 'me'), headers: { Authorization: `Bearer ${text}` } });
+    const { subject } = await ask<Me>({
+      ...wireTo('GET', 'me'),
+      headers: { Authorization: `Bearer ${text}` },
+    });
+    if (subject !== null) name = ` as ${subject}`;
   } catch (error) {
     const { status } = error as Fault;
     // Of anything else, such as a service that is busy, the next request tells.
     if (status === 401 || status === 0) throw error;
   }
   takeToken(text);
+  tell(`Signed in${name}`);
 }
 
 /** `path` is below `/_duet/`. */

@@ -24,10 +24,14 @@ export function onShortcut(event: KeyboardEvent): void {
   else {
     const named = document.querySelector<HTMLElement>(`[aria-keyshortcuts="${CSS.escape(event.key)}"]`);
     if (!named) return;
-    if (named instanceof HTMLInputElement) named.focus();
-    else named.click();
+    press(named);
   }
   event.preventDefault();
+}
+
+export function press(named: HTMLElement): void {
+  if (named instanceof HTMLInputElement) named.focus();
+  else named.click();
 }
 
 function isTyping(target: Element): boolean {

@@ -11,7 +11,7 @@ export const told = signal<Told | undefined>(undefined);
 
 /** Long enough to read it, and longer where something can be done about it. */
 const SHOWN_MS = 4000;
-const UNDO_MS = 12_000;
+const UNDO_MS = 20_000;
 
 /** What was done before is not the news any more; what can be taken back still can. */
 export function hush(): void {

@@ -42,7 +42,7 @@ export function wrongIn(column: Column, value: unknown): string | undefined {
 }
 
 function breach({ kind, choices, bounds }: Column, value: unknown): string | undefined {
-  const { minimum, maximum, minLength = 0, maxLength, pattern = '' } = bounds;
+  const { minimum, maximum, minLength = 0, maxLength, pattern = '', example } = bounds;
   const text = String(value);
   const fits = new RegExp(pattern, 'u').test(text);
   if (kind === 'enum') return choices.includes(text) ? undefined : `must be one of ${choices.join(', ')}`;
@@ -58,7 +58,8 @@ function breach({ kind, choices, bounds }: Column, value: unknown): string | und
   if (length < minLength) return `must have at least ${many(minLength, 'character')}`;
   if (maxLength !== undefined && length > maxLength)
     return `must have at most ${many(maxLength, 'character')}`;
-  return fits ? undefined : `must match ${pattern}`;
+  if (fits) return undefined;
+  return example ? `must look like ${example}` : `must match ${pattern}`;
 }
 
 function many(count: number | string, what: string): string {

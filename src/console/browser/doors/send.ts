@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { type Answer, type Ask, isRead } from '../ask.ts';
+import { wasRestored } from '../deleted.ts';
 import { look } from '../presence.ts';
 import type { Door, Schema } from '../schema/types.ts';
 import { signInToWrite, token, wantToken, wasRefused } from '../session.ts';
@@ -93,6 +94,7 @@ async function sendOnce(ask: Ask, through: Door, schema: Schema): Promise<Answer
     const answer =
       wire.door === 'rest' ? await restAnswer(ask, response) : await graphqlAnswer(ask, response, schema);
     if (!isRead(ask)) lastWrite.value = ask;
+    if (ask.do === 'restore') wasRestored(ask.resource, ask.key);
     return answer;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;

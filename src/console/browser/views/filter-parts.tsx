@@ -143,7 +143,7 @@ function ComparisonEditor({ part, resource, schema, onChange }: PartProps & { pa
           )
           .map((operator) => (
             <option key={operator} value={operator}>
-              {spoken[operator] ?? operator}
+              {spoken(operator, column)}
             </option>
           ))}
       </select>

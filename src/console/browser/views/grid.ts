@@ -19,6 +19,8 @@ export interface At {
 
 export interface Grid {
   readonly mayEdit: boolean;
+  /** Of the links in its cells: where the arrows go from cell to cell, Tab leads on instead of through all of them. */
+  readonly tabIndex: number | undefined;
   onKeyDown(event: KeyboardEvent): void;
   isEditable(shown: Shown, row: Row): boolean;
   onMouseDown(event: MouseEvent): void;
@@ -36,7 +38,7 @@ interface Props {
   section: { readonly current: HTMLElement | null };
   drawn: { readonly height: number; readonly look: () => void };
   editing: Signal<At | undefined>;
-  selection?: Selection;
+  selection?: Selection | undefined;
   onChanged?: (row: Row, column: Column) => void;
 }
 
@@ -70,9 +72,12 @@ export function useGrid(props: Props): Grid {
       section.current.querySelectorAll('th')[index]?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
       drawn.look();
     }
-    if (cell() && !editing.value) cell()?.focus();
-    // Once it is drawn, and the editor that was in it is gone.
-    else setTimeout(() => cell()?.focus());
+    if (cell() && !editing.value) return cell()?.focus();
+    const { activeElement } = document;
+    // Once it is drawn, and the editor that was in it is gone; whoever has gone elsewhere meanwhile stays there.
+    setTimeout(() => {
+      if ([activeElement, document.body].includes(document.activeElement as HTMLElement)) cell()?.focus();
+    });
   };
   const open = (at: number) => {
     if (resource.operations.has('GET')) go(dataLink(resource.name, 'record', rows[at]?.[resource.key.name]));
@@ -170,6 +175,7 @@ export function useGrid(props: Props): Grid {
   };
   return {
     mayEdit,
+    tabIndex: onChanged && -1,
     onKeyDown,
     isEditable,
     onMouseDown,

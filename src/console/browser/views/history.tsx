@@ -83,7 +83,9 @@ export function History({ schema, resource, id, after }: Props) {
           <li key={change.position}>
             <header>
               <h2>
-                <span class="tag">{change.kind}</span> version {change.version}
+                <span class="tag">{change.kind}</span>
+                {/* Restored, or made anew under its old key. */}
+                {change.kind === 'CREATED' && change.version > 1 && ' again,'} version {change.version}
               </h2>
               <span class="quiet">
                 <time dateTime={change.at}>{moment(change.at)}</time>

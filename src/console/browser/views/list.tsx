@@ -10,6 +10,7 @@ import { RELEVANCE, type Resource, type Row, type Schema } from '../schema/types
 import { isRefused, may, token } from '../session.ts';
 import { useAnswer } from './answer.ts';
 import { countAsk, useTotal } from './count.tsx';
+import { DeletedHere } from './deleted.tsx';
 import { type Shown, useDock } from './dock.tsx';
 import { Download } from './download.tsx';
 import { FilterChips, partsOf } from './filter-chips.tsx';
@@ -66,6 +67,8 @@ function Listed({ schema, resource, query }: Props) {
     [answer, changed.value],
   );
   const selection = useSelection(resource, rows);
+  /** Rows are selected for something. */
+  const canDo = may(resource, 'DELETE') || (may(resource, 'UPDATE') && resource.update.length > 0);
   useEffect(selection.keepShown, [answer]);
   const refresh = () => {
     again();
@@ -152,7 +155,7 @@ function Listed({ schema, resource, query }: Props) {
           ask={first}
           pending={pending}
           isCurrent={isCurrent}
-          selection={selection}
+          selection={canDo ? selection : undefined}
           onChanged={(row, column) => {
             // What a reference leads to is not in the answer.
             if (column.reference) again();
@@ -164,6 +167,7 @@ function Listed({ schema, resource, query }: Props) {
       {answer && (rows.length > 0 || ask.after || ask.before) && (
         <Pager ask={ask} {...answer} total={total} shown={rows.length} isCurrent={isCurrent} />
       )}
+      <DeletedHere resource={resource} />
     </>
   );
 }

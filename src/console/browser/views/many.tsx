@@ -3,6 +3,7 @@
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Ask, DeleteManyAsk, UpdateManyAsk } from '../ask.ts';
+import { wasDeleted } from '../deleted.ts';
 import { send, wireOf } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
 import { dataLink } from '../links.ts';
@@ -46,6 +47,12 @@ export function ChangeMany({ resource, schema, where, count, rows, onDone, onClo
   const isReady = Object.keys(changes).length > 0 && !isWrong;
   const referred = useReferred(resource, isWrong ? [] : [changes], schema);
   const submit = `Change ${counted(count, 'record')}`;
+  const fresh = useRef<HTMLDivElement>(null);
+  // Whoever has chosen a field is going to fill it in.
+  useLayoutEffect(
+    () => fresh.current?.querySelector<HTMLElement>('input, select, textarea')?.focus(),
+    [names.value.length],
+  );
   return (
     <Confirmed
       ask={ask}
@@ -61,7 +68,7 @@ export function ChangeMany({ resource, schema, where, count, rows, onDone, onClo
         const field = fields.find(({ column }) => column.name === name);
         return (
           field && (
-            <div key={name} class="changed">
+            <div key={name} ref={name === names.value.at(-1) ? fresh : null} class="changed">
               <Field
                 schema={schema}
                 input={{ name, required: false }}
@@ -147,20 +154,21 @@ interface NamedProps {
 function Named({ resource, schema, rows, count, changes = {} }: NamedProps) {
   const first = rows.slice(0, NAMED);
   const changed = resource.columns.filter(({ name }) => name in changes);
+  const otherwise = (row: Row) =>
+    changed.filter(({ name }) => JSON.stringify(row[name]) !== JSON.stringify(changes[name]));
   return (
     <ul class="named">
       {first.map((row) => (
         <li key={String(row[resource.key.name])}>
           <bdi>{shortened(labelled(resource, row))}</bdi>
-          {changed
-            .filter(({ name }) => JSON.stringify(row[name]) !== JSON.stringify(changes[name]))
-            .map((column) => (
-              <span key={column.name} class="quiet">
-                {' '}
-                · {column.reference?.name ?? column.name} {shownValue(column, row, schema, true)} →{' '}
-                {shownValue(column, changes, schema, true)}
-              </span>
-            ))}
+          {otherwise(row).map((column) => (
+            <span key={column.name} class="quiet">
+              {' '}
+              · {column.reference?.name ?? column.name} {shownValue(column, row, schema, true)} →{' '}
+              {shownValue(column, changes, schema, true)}
+            </span>
+          ))}
+          {changed.length > 0 && otherwise(row).length === 0 && <span class="quiet"> · is so already</span>}
         </li>
       ))}
       {count > first.length && <li class="quiet">and {(count - first.length).toLocaleString('en')} more</li>}
@@ -205,6 +213,8 @@ function Confirmed({ ask, schema, rows, title, isReady, done, onDone, onClose, c
     sending.value = true;
     try {
       const { rows: written = [] } = await send(ask, door.value, schema);
+      if (ask.do === 'deleteMany')
+        for (const row of written) wasDeleted(resource, row[resource.key.name], labelled(resource, row));
       const back = ask.do === 'deleteMany' ? restoring(resource, written) : unchanging(ask, rows);
       tell(
         `${done} ${counted(written.length, 'record')}`,

@@ -3,6 +3,7 @@
 import { useEffect } from 'preact/hooks';
 import { go } from '../address.ts';
 import { type Ask, type DeleteAsk, SHOWN_INVERSES, type UpdateAsk } from '../ask.ts';
+import { wasDeleted } from '../deleted.ts';
 import { takesVersion } from '../doors/graphql.ts';
 import { send } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
@@ -156,6 +157,7 @@ function Delete({ ask, schema, name }: { ask: DeleteAsk; schema: Schema; name: s
   const { resource, key } = ask;
   const remove = async () => {
     await send(ask, door.value, schema);
+    wasDeleted(resource, key, name);
     const restore: Ask = { do: 'restore', resource, key, version: undefined };
     const undo = undoing(restore, schema, `Restored ${shortened(name)}`, () =>
       go(dataLink(resource.name, 'record', key)),

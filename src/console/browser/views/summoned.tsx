@@ -6,8 +6,8 @@ import { go } from '../address.ts';
 import { send } from '../doors/send.ts';
 import { actionLink, dataLink, to } from '../links.ts';
 import { labelled, RELEVANCE, type Resource, type Row, type Schema } from '../schema/types.ts';
-import { door, may } from '../session.ts';
-import { summoned, takeEarly } from '../shortcuts.ts';
+import { door, may, signingIn, theme, token } from '../session.ts';
+import { press, summoned, takeEarly } from '../shortcuts.ts';
 import { listAsk, listLink } from './list-place.ts';
 import { offered } from './operate/places.ts';
 import { Dialog } from './parts.tsx';
@@ -34,6 +34,7 @@ const keys: readonly (readonly [string, string])[] = [
   ['r', 'refresh'],
   ['n', 'new record'],
   ['e', 'edit the record'],
+  ['u', 'undo what was just done, as long as that is offered'],
   ['↑ ↓ ← →', 'move between the cells of a table; so do Home, End, Page Up and Page Down'],
   ['o', 'open the record of the cell; so does Enter on a cell that cannot be edited, such as the id'],
   ['Enter, F2', 'edit the cell: Enter saves, Escape cancels, Tab saves and goes to the next'],
@@ -71,6 +72,8 @@ interface Entry {
   readonly name: string;
   readonly about: string;
   readonly link: string;
+  /** What is done, where it leads nowhere. */
+  readonly run?: () => void;
 }
 
 /** Types whose records are looked through at a time, and records that are shown: of all, and of each type at least. */
@@ -126,7 +129,8 @@ function Palette({ schema }: { schema: Schema }) {
   const open = (entry: Entry | undefined) => {
     if (!entry) return;
     close();
-    if (entry.link.startsWith('#')) go(entry.link);
+    if (entry.run) entry.run();
+    else if (entry.link.startsWith('#')) go(entry.link);
     else window.open(entry.link);
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -147,7 +151,7 @@ function Palette({ schema }: { schema: Schema }) {
         aria-autocomplete="list"
         aria-activedescendant={entries.length > 0 ? `palette-${active.value}` : undefined}
         autocomplete="off"
-        placeholder="Find a type, record, action or page"
+        placeholder="Find a type, record, action, page or command"
         value={text.value}
         onInput={(event) => {
           text.value = event.currentTarget.value;
@@ -228,5 +232,41 @@ function places(schema: Schema): Entry[] {
     ...tools.map(({ label, area }) => ({ name: label, about: 'tool', link: to([area]) })),
     { name: 'OpenAPI document', about: 'docs', link: '/openapi.json' },
     { name: 'GraphQL schema', about: 'docs', link: '/schema.graphql' },
+    ...commands(schema),
+  ];
+}
+
+/** What the page before which this stands can do, and what can be done everywhere. */
+function commands({ hasCallers }: Schema): Entry[] {
+  const named = document.querySelectorAll<HTMLElement>('.stage :is(button, input)[aria-keyshortcuts]');
+  const here = [...named].map((each) => ({
+    name: each.ariaLabel ?? (each.querySelector('.label') ?? each).textContent,
+    about: `this page, ${each.getAttribute('aria-keyshortcuts')}`,
+    link: '',
+    run: () => press(each),
+  }));
+  const set = <T,>(of: { value: T }, value: T) => ({
+    link: '',
+    run: () => {
+      of.value = value;
+    },
+  });
+  return [
+    ...here,
+    { name: 'Keyboard shortcuts', about: '?', ...set(summoned, 'help' as const) },
+    ...['auto', 'light', 'dark'].map((look) => ({
+      name: `Theme: ${look}`,
+      about: 'setting',
+      ...set(theme, look),
+    })),
+    ...(hasCallers
+      ? [
+          {
+            name: token.value === '' ? 'Sign in' : 'Account',
+            about: 'who you are',
+            ...set(signingIn, 'asked' as const),
+          },
+        ]
+      : []),
   ];
 }

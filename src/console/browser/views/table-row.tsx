@@ -62,6 +62,7 @@ export function RowOf(props: RowProps) {
           resource,
           schema,
           isEditable: grid.isEditable(shown, row),
+          tabIndex: grid.tabIndex,
           choose: column === 0 && selection && <Choose {...{ selection, at, row, resource }} />,
           editor: editing?.column === column && !isList(shown.of) && (
             <CellEditor
@@ -104,13 +105,14 @@ interface CellProps {
   resource: Resource;
   schema: Schema;
   isEditable: boolean;
+  tabIndex: number | undefined;
   choose: preact.ComponentChildren;
   editor: preact.ComponentChildren;
 }
 
 /** No component: of what a new order costs, a component for each cell and each value was a third. */
 function cell(props: CellProps) {
-  const { shown, column, row, link, resource, schema, isEditable, choose, editor } = props;
+  const { shown, column, row, link, resource, schema, isEditable, tabIndex, choose, editor } = props;
   const { name, of } = shown;
   if (isList(of))
     return (
@@ -131,14 +133,16 @@ function cell(props: CellProps) {
     >
       {choose}
       {editor ||
-        (of === label && link ? named(resource, row, link, schema) : shownValue(of, row, schema, true))}
+        (of === label && link
+          ? named(resource, row, link, schema, tabIndex)
+          : shownValue(of, row, schema, true, tabIndex))}
       {of === key && <CopyKey text={String(row[key.name])} />}
     </td>
   );
 }
 
 /** What opens the record. One whose name is null is told by its key, which does not look as if it were the name. */
-function named(resource: Resource, row: Row, link: string, schema: Schema) {
+function named(resource: Resource, row: Row, link: string, schema: Schema, tabIndex: number | undefined) {
   const { key, label } = resource;
   const short = shortKey(String(row[key.name]));
   const name = label === key ? short : nameOf(resource, row);
@@ -146,13 +150,13 @@ function named(resource: Resource, row: Row, link: string, schema: Schema) {
     return (
       <>
         {shownValue(label, row, schema, true)}{' '}
-        <a href={link}>
+        <a href={link} tabIndex={tabIndex}>
           {resource.name} {short}
         </a>
       </>
     );
   return (
-    <a class={`name ${label.kind}`} href={link}>
+    <a class={`name ${label.kind}`} href={link} tabIndex={tabIndex}>
       {name}
     </a>
   );

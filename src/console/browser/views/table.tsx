@@ -26,7 +26,7 @@ interface Props {
   isCurrent?: boolean;
   without?: string | undefined;
   /** The rows that are selected, where rows can be. */
-  selection?: Selection;
+  selection?: Selection | undefined;
   /** Cells are edited in place, and this is told what came of it. */
   onChanged?: (row: Row, column: Column) => void;
 }

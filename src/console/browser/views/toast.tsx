@@ -11,6 +11,8 @@ export function Toast() {
       {undo && (
         <button
           type="button"
+          aria-keyshortcuts="u"
+          title="u"
           onClick={() => {
             told.value = undefined;
             undo();

@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals';
 import type { Fault } from '../doors/wire.ts';
 import { me, signIn } from '../operate.ts';
 import { signingIn, takeToken, token } from '../session.ts';
+import { tell } from '../told.ts';
 import { Dialog } from './parts.tsx';
 import { moment } from './value.tsx';
 
@@ -30,7 +31,14 @@ export function TokenDialog() {
         <button type="button" onClick={close}>
           Close
         </button>
-        <button type="button" class="danger" onClick={() => takeToken('')}>
+        <button
+          type="button"
+          class="danger"
+          onClick={() => {
+            takeToken('');
+            tell('Signed out');
+          }}
+        >
           Sign out
         </button>
       </div>

@@ -44,8 +44,11 @@ export function aboutOf({ description = '', kind, bounds }: Column): string {
   const parts = [description];
   if (kind === 'text' && pattern)
     parts.push(example ? `For example: \`${example}\`` : `Format: \`${pattern}\``);
-  if (minimum !== undefined && Math.abs(minimum) < INT) parts.push(`${minimum} or more.`);
-  if (maximum !== undefined && maximum < INT) parts.push(`${maximum} or less.`);
+  const least = minimum !== undefined && Math.abs(minimum) < INT ? minimum : undefined;
+  const most = maximum !== undefined && maximum < INT ? maximum : undefined;
+  if (least !== undefined && most !== undefined) parts.push(`From ${least} to ${most}.`);
+  else if (least !== undefined) parts.push(`${least} or more.`);
+  else if (most !== undefined) parts.push(`${most} or less.`);
   return parts.filter(Boolean).join(' ');
 }
 

@@ -10,12 +10,18 @@ import { Icon, toClipboard } from './parts.tsx';
 const SHORT = 120;
 
 /** No component, of which a table would make one for each of its cells. */
-export function shownValue(column: Column, row: Row, schema: Schema, short = false): ComponentChildren {
+export function shownValue(
+  column: Column,
+  row: Row,
+  schema: Schema,
+  short = false,
+  tabIndex?: number,
+): ComponentChildren {
   const value = row[column.name];
   // What the rules hide from the caller is left out of the record.
   if (value === undefined) return <span class="null">hidden</span>;
   if (value === null) return <span class="null">null</span>;
-  if (column.reference) return referenced(column, row, schema);
+  if (column.reference) return referenced(column, row, schema, tabIndex);
   if (column.list && Array.isArray(value) && column.kind !== 'json')
     return (
       <span class="items">
@@ -92,7 +98,12 @@ export function directionOf({ kind, list, name }: Column, row: Row): 'auto' | un
 /** The blocks of Unicode whose letters are read from the right, as its file DerivedBidiClass has them. */
 const FROM_THE_RIGHT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 
-function referenced(column: Column, row: Row, schema: Schema): ComponentChildren {
+function referenced(
+  column: Column,
+  row: Row,
+  schema: Schema,
+  tabIndex: number | undefined,
+): ComponentChildren {
   const { reference } = column;
   const target = reference && schema.byName.get(reference.target);
   const key = row[column.name];
@@ -101,7 +112,12 @@ function referenced(column: Column, row: Row, schema: Schema): ComponentChildren
     target && typeof record === 'object' && record !== null ? labelled(target, record as Row) : String(key);
   if (!target?.operations.has('GET')) return text;
   return (
-    <a dir="auto" href={dataLink(target.name, 'record', key)} title={`${target.name} ${key}`}>
+    <a
+      dir="auto"
+      href={dataLink(target.name, 'record', key)}
+      title={`${target.name} ${key}`}
+      tabIndex={tabIndex}
+    >
       {shortened(text)}
     </a>
   );

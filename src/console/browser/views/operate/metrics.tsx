@@ -20,7 +20,7 @@ import { token } from '../../session.ts';
 import { useDock } from '../dock.tsx';
 import { Heading } from '../heading.tsx';
 import { Empty, FaultNotice, milliseconds, SignIn } from '../parts.tsx';
-import { Plot } from '../plot.tsx';
+import { type Line, Plot } from '../plot.tsx';
 
 const EVERY_MS = 2000;
 /** Two minutes are kept, so that a plot has something to show when one comes back to it. */
@@ -68,7 +68,7 @@ export function Metrics() {
     <>
       <Heading
         title="Metrics"
-        about="Read from `/metrics` every two seconds; pages of operators are not counted. Plots cover two minutes, numbers 30 seconds. p95: 95 of 100 requests took no longer."
+        about="Read from `/metrics` every two seconds; pages of operators are not counted. Plots cover two minutes, numbers 30 seconds. p95: 95 of 100 requests took no longer. Refused: 4xx, what whoever asks has to mend; errors: 5xx."
       >
         {fault.value?.status !== 401 && (
           <button
@@ -166,32 +166,46 @@ function Summary() {
           ]}
         />
       </Figure>
-      <Figure title="Errors per second" figures={[['', rate(all.errorsPerSecond)]]}>
-        <Plot
-          large
-          label="Errors per second"
-          written={rate}
-          lines={[{ look: 'bad', values: values((flow) => flow.errorsPerSecond) }]}
-        />
+      <Figure
+        title="Not answered as asked, per second"
+        figures={[
+          ['errors', rate(all.errorsPerSecond)],
+          ['refused', rate(all.refusedPerSecond)],
+        ]}
+        looks={['bad', 'look2']}
+      >
+        <Plot large label="Errors and refused requests per second" written={rate} lines={failures(values)} />
       </Figure>
     </div>
   );
 }
 
+type Values = (of: (flow: Flow) => number | undefined) => number[];
+
+/** What there is none of has no line. */
+function failures(values: Values): readonly Line[] {
+  const lines = [
+    { look: 'second', values: values((flow) => flow.refusedPerSecond) },
+    { look: 'bad', values: values((flow) => flow.errorsPerSecond) },
+  ];
+  return lines.filter((line) => line.values.some((value) => value > 0));
+}
+
 interface FigureProps {
   title: string;
   figures: readonly (readonly [string, string])[];
+  looks?: readonly string[];
   children: ComponentChildren;
 }
 
-function Figure({ title, figures, children }: FigureProps) {
+function Figure({ title, figures, looks = ['', 'look2', 'look3'], children }: FigureProps) {
   return (
     <section class="card" aria-label={title}>
       <h2>{title}</h2>
       <p class="figure">
         {figures.map(([name, value], at) => (
           <span key={name}>
-            {name && <span class={`quiet small look${at + 1}`}>{name} </span>}
+            {name && <span class={`quiet small ${looks[at]}`}>{name} </span>}
             {value}
           </span>
         ))}
@@ -247,12 +261,13 @@ const HEADS = [
   ['p95', 'int'],
   ['p99', 'int'],
   ['latency', ''],
+  ['refused/s', 'int'],
   ['errors/s', 'int'],
-  ['errors', ''],
+  ['both', ''],
 ] as const;
 
 function FlowRow({ flow, past }: { flow: Flow; past: readonly (Flow | undefined)[] }) {
-  const { name, perSecond, errorsPerSecond, p50, p95, p99 } = flow;
+  const { name, perSecond, refusedPerSecond, errorsPerSecond, p50, p95, p99 } = flow;
   const values = (of: (flow: Flow) => number | undefined) => past.map((each) => (each && of(each)) ?? 0);
   return (
     <tr>
@@ -279,12 +294,13 @@ function FlowRow({ flow, past }: { flow: Flow; past: readonly (Flow | undefined)
           lines={[{ look: 'first', values: values((each) => each.p95) }]}
         />
       </td>
+      <td class="int">{rate(refusedPerSecond)}</td>
       <td class={errorsPerSecond > 0 ? 'int bad' : 'int'}>{rate(errorsPerSecond)}</td>
       <td>
         <Plot
-          label={`${name}: errors per second`}
+          label={`${name}: errors and refused requests per second`}
           written={rate}
-          lines={[{ look: 'bad', values: values((each) => each.errorsPerSecond) }]}
+          lines={failures(values)}
         />
       </td>
     </tr>

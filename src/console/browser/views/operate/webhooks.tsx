@@ -1,6 +1,6 @@
 /** Webhooks: who receives changes, how the last deliveries went, a new one, and the end of one. */
 
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import type { Fault } from '../../doors/wire.ts';
 import { ask, me, useTold, wireTo } from '../../operate.ts';
 import { schema } from '../../schema/load.ts';
@@ -220,6 +220,26 @@ function About({ type, record }: Delivery) {
   return record === undefined ? <span class="quiet">–</span> : <RecordId type={resource} of={record} />;
 }
 
+const KINDS = ['created', 'updated', 'deleted', '*'] as const;
+
+/** One of what a webhook can be told of: it comes into the list, or goes. */
+function Event({ name, on }: { name: string; on: Signal<string> }) {
+  const names = namesIn(on.value);
+  return (
+    <label class="inside">
+      <input
+        type="checkbox"
+        checked={names.includes(name)}
+        onChange={(event) => {
+          const others = names.filter((each) => each !== name);
+          on.value = (event.currentTarget.checked ? [...others, name] : others).join(', ');
+        }}
+      />
+      <code>{name}</code>
+    </label>
+  );
+}
+
 function NewWebhook({ onDone }: { onDone: () => void }) {
   const types = (schema.value?.resources ?? [])
     .filter(({ operations }) => operations.has('CHANGES'))
@@ -269,10 +289,14 @@ function NewWebhook({ onDone }: { onDone: () => void }) {
             required
             wrong={wrong('on')}
           />
-          <p class="quiet small">
-            <code>created</code>, <code>updated</code>, <code>deleted</code> or <code>*</code> of a type with
-            a journal{types.length > 0 && `: ${types.join(', ')}`}.
-          </p>
+          <fieldset class="events">
+            <legend class="quiet small">
+              Of each type with a journal; <code>*</code> is all of one
+            </legend>
+            {types.flatMap((type) =>
+              KINDS.map((kind) => <Event key={type + kind} name={`${type}.${kind}`} on={on} />),
+            )}
+          </fieldset>
           {me.value?.authentication === false ? (
             <Check of={isInside}>The receiver is inside this network</Check>
           ) : (
