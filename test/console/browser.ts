@@ -174,7 +174,7 @@ export async function visit(url: string, wishes: Wishes = {}): Promise<Visit> {
     async go(place) {
       await page.goto(`${url}/${place}`);
       // In a narrow window it is there, but not in sight.
-      await page.locator('nav a[href="#/operate/metrics"]').waitFor({ state: 'attached' });
+      await page.locator('nav a[href="#/schema"]').waitFor({ state: 'attached' });
     },
     async [Symbol.asyncDispose]() {
       try {

@@ -295,6 +295,10 @@ browsing('callers', () => {
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.getByText('This needs the role "metrics".').waitFor();
+    // What would lead here again is not offered, nor is there anything to pause.
+    const metrics = page.getByRole('navigation').getByRole('link', { name: 'Metrics' });
+    expect(await metrics.count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Pause' }).count()).toBe(0);
     await page.getByRole('main').getByRole('button', { name: 'Sign in as somebody else' }).click();
     const account = page.getByRole('dialog', { name: 'Account' });
     await account.getByLabel('token').fill(await tokenOf('watch', 'metrics'));
@@ -304,6 +308,7 @@ browsing('callers', () => {
       await duet.json('GET', '/notes');
       return page.getByRole('region', { name: 'Requests per second' }).count();
     }, 1);
+    await metrics.waitFor();
     expect(here.complaints).toEqual([]);
   });
 });

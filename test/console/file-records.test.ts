@@ -37,6 +37,14 @@ test.each(['', '\n'])('the last value of a file may be empty, before %j', (end) 
   ]);
 });
 
+test('a quote that is opened and not closed is told, and not taken for a letter', () => {
+  const why = 'A value begins with a quote that does not end it; a quote inside is doubled.';
+  expect(read('a,b\n1,"two\n"3"x,4\n5," ""6"" "\n7,8"').faults).toEqual([
+    { line: 2, why },
+    { line: 3, why },
+  ]);
+});
+
 test('a mark at the beginning is none of the names', () => {
   expect(read('\ufeffa;b\n1;2').names).toEqual(['a', 'b']);
 });

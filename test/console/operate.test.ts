@@ -190,7 +190,7 @@ browsing.each([...databases])('without authentication, on %s', (database) => {
     const texts = () => page.locator('.statements pre').allTextContents();
     await page.getByText('INSERT INTO "Order"').first().waitFor();
     expect((await texts()).filter((each) => !each.includes('"Order"'))).toEqual([]);
-    const own = page.getByRole('checkbox', { name: /^Duet's own \(\d+\)$/ });
+    const own = page.getByRole('checkbox', { name: /^Show those of Duet itself, too \(\d+\)$/ });
     await own.check();
     await page.getByText('FROM "_duet_jobs"').first().waitFor();
     await own.uncheck();

@@ -89,9 +89,14 @@ function csv(text: string): FileRecords {
   const [first, ...rows] = csvRows(text, mark ?? ',');
   const names = first?.cells.map((name) => name.trim()) ?? [];
   const faults: LineFault[] = [];
-  const records = rows.flatMap(({ line, cells }): FileRecord[] => {
+  const records = rows.flatMap(({ line, cells, isOpen }): FileRecord[] => {
     if (cells.length === 1 && cells[0] === '') return [];
-    if (cells.length !== names.length)
+    if (isOpen)
+      faults.push({
+        line,
+        why: 'A value begins with a quote that does not end it; a quote inside is doubled.',
+      });
+    else if (cells.length !== names.length)
       faults.push({ line, why: `It has ${cells.length} values, and the head has ${names.length} names.` });
     return [{ line, values: Object.fromEntries(names.map((name, at) => [name, cells[at] ?? ''])) }];
   });
@@ -101,18 +106,26 @@ function csv(text: string): FileRecords {
 /** A return alone is how spreadsheets of old Macintoshes end lines. */
 const END_OF_LINE = /\r\n?|\n/;
 
-function csvRows(text: string, mark: string): { line: number; cells: string[] }[] {
-  const rows: { line: number; cells: string[] }[] = [];
-  let [cells, line, began]: [string[], number, number] = [[], 1, 1];
+interface CsvRow {
+  readonly line: number;
+  readonly cells: string[];
+  /** Quotes in it have no end. */
+  readonly isOpen: boolean;
+}
+
+function csvRows(text: string, mark: string): CsvRow[] {
+  const rows: CsvRow[] = [];
+  let [cells, line, began, isOpen]: [string[], number, number, boolean] = [[], 1, 1, false];
   // A value in quotes, with doubled quotes for one, or anything up to the next mark; then what ends it.
   const value = new RegExp(`(?:"((?:[^"]|"")*)"|([^${mark}\\r\\n]*))(${mark}|${END_OF_LINE.source}|$)`, 'y');
   for (let match = value.exec(text); match; match = value.exec(text)) {
     const [whole, quoted, plain = '', end = ''] = match;
+    isOpen ||= plain.startsWith('"');
     cells.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
     line += whole.split(END_OF_LINE).length - 1;
     if (end !== mark) {
-      rows.push({ line: began, cells });
-      [cells, began] = [[], line];
+      rows.push({ line: began, cells, isOpen });
+      [cells, began, isOpen] = [[], line, false];
     }
     // Behind a mark there is one more value, however empty.
     if (end !== mark && value.lastIndex >= text.length) break;

@@ -54,6 +54,17 @@ export function spoken(operator: string, { kind }: Partial<Column> = {}): string
   return own[operator] ?? WORDS[operator] ?? operator;
 }
 
+/** A part of a text that has no letter is in every text: whoever applies it has forgotten something. */
+export function emptyIn(group: Group): Comparison | undefined {
+  for (const part of group.parts) {
+    if (!('path' in part)) {
+      const found = emptyIn('inverse' in part ? part.group : part);
+      if (found) return found;
+    } else if (part.text === '' && /^(contains|(starts|ends)With)$/.test(part.operator)) return part;
+  }
+  return undefined;
+}
+
 export const nothing: Group = { is: 'all', parts: [] };
 
 /** What can be compared: own columns, and those of records that are referred to. */

@@ -128,11 +128,13 @@ const breaks = /\r\n?|\n/g;
 const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
 export function readNumber({ kind }: Column, text: string): unknown {
-  return kind === 'bigint' || kind === 'decimal' ? readExact(text) : readFloat(text);
+  const like = kind === 'int' || kind === 'bigint' ? '12' : '12 or -0.5';
+  const isNone = new Unreadable(text, `Not a number: write one as ${like}.`);
+  return kind === 'bigint' || kind === 'decimal' ? readExact(text, isNone) : readFloat(text, isNone);
 }
 
-function readFloat(text: string): unknown {
-  if (!decimal.test(text.trim())) return new Unreadable(text, 'Not a number: write one as 12 or -0.5.');
+function readFloat(text: string, isNone: Unreadable): unknown {
+  if (!decimal.test(text.trim())) return isNone;
   const number = Number(text);
   if (isExact(text, number)) return number;
   return new Unreadable(
@@ -146,9 +148,9 @@ function readFloat(text: string): unknown {
 const digits = /^([+-]?)0*(?=\d|\.\d)(\d*)\.?(\d*)$/;
 
 /** The digits themselves: no number of this page has them all. */
-function readExact(text: string): unknown {
+function readExact(text: string, isNone: Unreadable): unknown {
   const [, sign, whole, fraction] = digits.exec(text.trim()) ?? [];
-  if (sign === undefined) return new Unreadable(text, 'Not a number: write one as 12 or -0.5.');
+  if (sign === undefined) return isNone;
   return `${sign === '-' ? '-' : ''}${whole || '0'}${fraction && `.${fraction}`}`;
 }
 

@@ -5,7 +5,7 @@ import { go } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
-import { type Group, groupOf, whereOf } from '../filter-tree.ts';
+import { emptyIn, type Group, groupOf, spoken, whereOf } from '../filter-tree.ts';
 import type { Schema } from '../schema/types.ts';
 import { door } from '../session.ts';
 import { readJson, unreadable } from '../typed.ts';
@@ -33,6 +33,8 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
     event.preventDefault();
     faults.value = [];
     const where = written.value ? parsed() : whereOf(group.value, resource, schema, operand);
+    const open = written.value ? undefined : emptyIn(group.value);
+    if (open) faults.value = [`${open.path} ${spoken(open.operator)}: give a text, or remove the condition`];
     if (faults.value.length > 0) return;
     const filtered = { ...ask, where: where && Object.keys(where).length > 0 ? where : undefined };
     try {

@@ -249,7 +249,7 @@ function Side({ schema }: { schema: Schema | undefined }) {
           </ul>
         </>
       )}
-      <h2>Operate</h2>
+      {offered().length > 0 && <h2>Operate</h2>}
       <ul>
         {offered().map((each) => (
           <li key={each.name}>

@@ -5,6 +5,7 @@ import { go } from '../../address.ts';
 import type { Fault } from '../../doors/wire.ts';
 import { actionLink, to } from '../../links.ts';
 import { ask, me, useTold, wireTo } from '../../operate.ts';
+import { schema } from '../../schema/load.ts';
 import { viewAs } from '../../session.ts';
 import { FaultNotice, Icon } from '../parts.tsx';
 import { Line, Roles } from './new-secret.tsx';
@@ -95,7 +96,9 @@ export function Access({ query }: { query: URLSearchParams }) {
               { head: 'type or field', of: ({ of }) => of },
               ...actions.map((action, at) => ({
                 head: action.toLowerCase(),
-                of: ({ cells }: Explanation['rows'][number]) => <May cell={cells[at] ?? '-'} />,
+                of: ({ of, cells }: Explanation['rows'][number]) => (
+                  <May cell={action === 'HISTORY' && keepsNone(of) ? 'none kept' : (cells[at] ?? '-')} />
+                ),
               })),
             ]}
           />
@@ -125,8 +128,14 @@ export function Access({ query }: { query: URLSearchParams }) {
   );
 }
 
+/** A type without a journal has no past that anybody could read. */
+function keepsNone(type: string): boolean {
+  return schema.value?.byName.get(type)?.operations.has('CHANGES') === false;
+}
+
 function May({ cell }: { cell: string }) {
   if (cell === '-') return <span class="quiet">same as the type</span>;
+  if (cell === 'none kept') return <span class="quiet">{cell}</span>;
   return <span class={cell === 'all' ? 'yes' : cell}>{cell}</span>;
 }
 

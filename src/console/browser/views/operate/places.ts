@@ -20,10 +20,14 @@ const places: readonly OperatePlace[] = [
   { name: 'access', label: 'View as', icon: 'eye' },
 ];
 
-/** Those that the caller may go to; metrics have a role of their own, which only the service knows of. */
+/** Those that the caller may go to; metrics have a role of their own. */
 export function offered(): readonly OperatePlace[] {
-  const { operates = false, webhooks = false } = me.value ?? {};
-  return places.filter(({ name }) => name === 'metrics' || (operates && (name !== 'webhooks' || webhooks)));
+  const { operates = false, webhooks = false, authentication = true, roles = [] } = me.value ?? {};
+  return places.filter(({ name }) =>
+    name === 'metrics'
+      ? !authentication || roles.includes('metrics')
+      : operates && (name !== 'webhooks' || webhooks),
+  );
 }
 
 export function labelOf(place: string | undefined): string[] {

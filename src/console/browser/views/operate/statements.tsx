@@ -53,7 +53,7 @@ export function Statements() {
           <>
             {all.some(isOwn) && (
               <div class="tools">
-                <Check of={showsOwn}>Duet's own ({all.filter(isOwn).length})</Check>
+                <Check of={showsOwn}>Show those of Duet itself, too ({all.filter(isOwn).length})</Check>
               </div>
             )}
             {statements.length === 0 && <Empty icon="code" title="No slow statements" />}

@@ -291,7 +291,7 @@ function NewWebhook({ onDone }: { onDone: () => void }) {
           />
           <fieldset class="events">
             <legend class="quiet small">
-              Of each type with a journal; <code>*</code> is all of one
+              Types that keep a journal have events; <code>*</code> is all of a type's
             </legend>
             {types.flatMap((type) =>
               KINDS.map((kind) => <Event key={type + kind} name={`${type}.${kind}`} on={on} />),
