@@ -51,7 +51,12 @@ function Listed({ schema, resource, query }: Props) {
   const everything = { ...counting, where: undefined, search: undefined, find: undefined };
   const all = useTotal(everything, schema, isNarrowed && answer !== undefined, round.value);
   const filters = partsOf(ask.where).length;
-  useDock([{ title: 'This list', ask, answer }, { title: 'Count', ask: counting }, ...files(ask)]);
+  useDock([
+    // What was asked before says nothing of what is asked now.
+    { title: 'This list', ask, answer: isCurrent ? answer : undefined },
+    { title: 'Count', ask: counting },
+    ...files(ask),
+  ]);
   /** Records that were changed here, as the service has answered: they stay where they are. */
   const changed = useSignal<ReadonlyMap<unknown, Row>>(new Map());
   useEffect(() => {

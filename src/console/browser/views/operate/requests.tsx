@@ -20,7 +20,7 @@ interface Request {
   readonly address: string;
 }
 
-const choices = { '': 'All', failed: 'Failed', slow: 'Slow' };
+const choices = { '': 'All', failed: 'Failed', slow: 'Slow: half a second or more' };
 
 /** Whoever looks for what others do need not see what they do here themselves. */
 const hidesOwn = signal(false);
