@@ -41,4 +41,42 @@ describe.each([...databases])('on %s', (database) => {
     expect(told).toEqual(taken.map((name) => `#/0/${name}`));
     await app.close();
   });
+
+  test('a long list is told of at once, by few statements', async () => {
+    const app = await openApp(database, { sdl, data });
+    const taken = new Map<number, object>([
+      [0, { code: 'a' }],
+      [3, { label: 'second' }],
+      [250, { row: 1, seat: 2 }],
+      [251, { code: 'b', label: 'first' }],
+      [999, { row: 1, seat: 1 }],
+    ]);
+    const records = Array.from({ length: 1000 }, (_, at) => ({
+      code: `new ${at}`,
+      label: `new ${at}`,
+      row: at,
+      seat: at + 2,
+      ...taken.get(at),
+    }));
+    app.statements.length = 0;
+    const { errors } = await app.graphql(
+      'mutation($records: [CodeInput!]!) { createCodes(records: $records) { code } }',
+      { records },
+    );
+    const told = errors?.[0].extensions.errors.map(({ pointer }: any) => pointer);
+    const faults = [
+      '0/code',
+      '3/label',
+      '250/row',
+      '250/seat',
+      '251/code',
+      '251/label',
+      '999/row',
+      '999/seat',
+    ];
+    expect(told).toEqual(faults.map((each) => `#/${each}`));
+    // Of 3,000 values that could be taken.
+    expect(app.statements.length).toBeLessThan(200);
+    await app.close();
+  });
 });

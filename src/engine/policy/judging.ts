@@ -15,6 +15,7 @@ import {
 } from '../../query/filter.ts';
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import type { Program } from '../../storage/storage.ts';
+import { missingOf } from '../write/references.ts';
 import type { NewRecord } from '../write/validate.ts';
 import { type Access, verbs } from './access.ts';
 import { type Demands, demand, everywhere, matching, storedMeet, valuesMeet } from './matching.ts';
@@ -68,7 +69,7 @@ export function* mayCreate(
   const rows = records.map(({ values }) => values);
   if (!(yield* valuesMeet(resource, rows, demands))) throw notAllowed(access, resource, 'CREATE');
   if (isFinal || !records.some((record) => canCollide(resource, record))) return nowhere;
-  return yield* unseen(access, resource, records);
+  return yield* unseen(access, resource, records, missing);
 }
 
 /** Whether the record, or what is nested in it, has values that may be taken. */
@@ -80,24 +81,22 @@ function canCollide(resource: Resource, { children }: NewRecord): boolean {
   );
 }
 
-/** The places of new records that the caller would not see if they were stored now, with what is nested in them. */
+/** The places of new records that the caller would not see if they were stored now, with what is nested in them. `missing` as above. */
 export function* unseen(
   access: Access,
   resource: Resource,
   records: readonly NewRecord[],
+  missing: readonly (readonly Reference[])[] = [],
 ): Program<ReadonlySet<number>> {
   const seen = access.rows(resource, 'READ');
   if (canHideItself(seen, resource, 'CREATE')) return new Set(records.keys());
   const hidden = new Set<number>();
   const demands: Demands = new Map();
-  for (const [place, record] of records.entries())
-    demand(
-      demands,
-      record.children.length > 0 || resource.inverses.length > 0
-        ? yield* withNested(access, seen, record)
-        : seen,
-      place,
-    );
+  for (const [place, record] of records.entries()) {
+    const nests = record.children.length > 0 || resource.inverses.length > 0;
+    const where = nests ? yield* withNested(access, seen, record) : seen;
+    demand(demands, unlinked(where, missing[place] ?? []), place);
+  }
   const rows = records.map(({ values }) => values);
   const met = yield* matching(resource, rows, demands);
   for (const [where, places] of demands)
@@ -196,7 +195,15 @@ function* withNested(access: Access, filter: Filter, record: NewRecord): Program
     case 'some': {
       const { target, reference } = filter.field;
       const list = record.children.find(({ inverse }) => inverse === filter.field)?.records ?? [];
-      for (const each of list) {
+      const lost = yield* missingOf(
+        access,
+        target,
+        list.map(({ values }) => values),
+        reference.column,
+      );
+      for (const [index, each] of list.entries()) {
+        // What one may not see is not there, and decides nothing.
+        if (lost[index]?.length !== 0) continue;
         const rules = new Set([
           ...(['CREATE', 'READ'] as const).map((action) => access.rows(target, action)),
           ...givenOn(access, target, [...each.given, reference.column.name]),

@@ -110,7 +110,7 @@ export function* updateMany(
     const node = byKey.get(row[key.name]);
     if (node) access.changes?.updated(resource, row, node);
   }
-  if (links.length > 0) yield* relink(access, links, keys);
+  if (links.length > 0) yield* relink(access, links, keys, refusal);
   yield* mayHaveUpdated(access, resource, judged);
   const written = keys.flatMap((each): Node[] => [byKey.get(each) ?? []].flat());
   const nodes = actsOn(access, links) ? yield* asStored(access, resource, written) : written;

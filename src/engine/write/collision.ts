@@ -1,10 +1,10 @@
 /** A row that contradicts what is stored, and the error that names every constraint it breaks. */
 
 import { DuetError, type Fault, isFull, nested, pointer } from '../../base/errors.ts';
-import { all, equal } from '../../query/filter.ts';
+import { all, among, any, equal } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
-import { type Row, select } from '../../storage/statements.ts';
+import { type Row, type Statement, select } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 
 /** A row that is to be stored, and where it stands in the input. */
@@ -21,7 +21,7 @@ interface Particulars {
   readonly path: readonly (string | number)[];
   /** The record was not there a moment ago: whoever runs the transaction again finds it. */
   readonly isRace: boolean;
-  /** The input names the row by its place alone, and none of its fields. */
+  /** The input names the row, and what came after it, by their places alone, and none of their fields. */
   readonly isWhole: boolean;
   /** What came after it in its list and was not tried, of which the same is told. */
   readonly beside: readonly Placed[];
@@ -60,9 +60,15 @@ export class Collision extends Error {
     });
   }
 
-  /** Of a row that stands there, and nowhere else. */
-  at(path: readonly (string | number)[]): Collision {
-    return this.#with({ path, isWhole: true, beside: [] });
+  /** Of rows of a list that stand at these places, by their indexes, and nowhere else. */
+  at(places: readonly (readonly (string | number)[])[]): Collision {
+    const place = (path: readonly (string | number)[]) => places[Number(path[0] ?? 0)] ?? [];
+    const { path, beside } = this.more;
+    return this.#with({
+      path: place(path),
+      isWhole: true,
+      beside: beside.map((each) => ({ ...each, path: place(each.path) })),
+    });
   }
 
   also(rows: readonly Placed[]): Collision {
@@ -77,43 +83,95 @@ export function* collided({ resource, row, columns, more }: Collision): Program<
   const { others, path, isWhole, beside } = more;
   const [broken = []] = yield* takenOf([{ resource, row, others, path }]);
   const taken = broken.length > 0 || columns.length === 0 ? broken : [columns];
-  const faults = [...others, ...notUnique(taken)];
-  if (isWhole) {
-    const told = new Map(faults.map((fault) => [fault.detail, { ...fault, pointer: pointer(...path) }]));
-    return conflict([...told.values()]);
-  }
-  const told = faults.map((fault) => nested(fault, ...path));
+  const told: Fault[] = [];
+  const tell = (faults: readonly Fault[], at: readonly (string | number)[]) => {
+    const whole = pointer(...at);
+    for (const fault of faults)
+      if (!isWhole) told.push(nested(fault, ...at));
+      else if (!told.some((each) => each.pointer === whole && each.detail === fault.detail))
+        told.push({ ...fault, pointer: whole });
+  };
+  tell([...others, ...notUnique(taken)], path);
   for (let from = 0; from < beside.length && !isFull(told); from += SOME) {
     const some = beside.slice(from, from + SOME);
     const sets = yield* takenOf(some);
-    for (const [at, each] of some.entries())
-      told.push(
-        ...[...each.others, ...notUnique(sets[at] ?? [])].map((fault) => nested(fault, ...each.path)),
-      );
+    for (const [at, each] of some.entries()) tell([...each.others, ...notUnique(sets[at] ?? [])], each.path);
   }
   return conflict(told);
 }
 
-/** Of each row, what must be unique and is that of another record. */
-function* takenOf(rows: readonly Placed[]): Program<(readonly Column[])[][]> {
-  const sets = rows.map(uniquesOf);
-  const found = yield rows.flatMap(({ resource, row }, at) =>
-    (sets[at] ?? []).map((set) => {
-      const where = all(set.map((column) => equal(column, row[column.name])));
-      return select(resource, [resource.key], where, { limit: 1 });
-    }),
-  );
-  let next = 0;
-  return rows.map(({ resource: { key, version }, row }, at) => {
-    // Only a stored row has a version: an insert collides with whatever is there, an update with any record but its own.
-    const isNew = row[version.name] === undefined;
-    return (sets[at] ?? []).filter(() =>
-      found[next++]?.some((other) => isNew || other[key.name] !== row[key.name]),
-    );
-  });
+/** What must be unique, and the places of the rows that have it. */
+interface Asked {
+  readonly name: string;
+  readonly set: readonly Column[];
+  readonly places: readonly number[];
 }
 
-function uniquesOf({ resource: { key, uniques }, row, others }: Placed): (readonly Column[])[] {
+/**
+ * Of each row, what must be unique and is that of another record. Whether any of them collides is asked first, and of those among
+ * which one does, each half: of a long list, a statement for each value of each row would take longer than to store it.
+ */
+function* takenOf(rows: readonly Placed[]): Program<(readonly Column[])[][]> {
+  const sets = rows.map(({ resource, row, others }) => uniquesOf(resource, row, others));
+  const taken = rows.map(() => new Set<string>());
+  let asked = alike(rows, sets);
+  while (asked.length > 0) {
+    const found: readonly Row[][] = yield asked.map((each) => lookingFor(rows, each));
+    asked = asked.flatMap((each, index) => {
+      const { name, places } = each;
+      const [first = 0] = places;
+      if (!found[index]?.some((other) => isAnother(other, rows[first]))) return [];
+      const half = places.length >> 1;
+      if (half > 0)
+        return [places.slice(0, half), places.slice(half)].map((part) => ({ ...each, places: part }));
+      taken[first]?.add(name);
+      return [];
+    });
+  }
+  return sets.map((all, at) => all.filter((set) => taken[at]?.has(nameOf(rows[at]?.resource, set))));
+}
+
+/** What is asked of several rows at once. */
+function alike(rows: readonly Placed[], sets: readonly (readonly Column[])[][]): Asked[] {
+  const groups = new Map<string, Asked & { places: number[] }>();
+  for (const [at, of] of sets.entries())
+    for (const set of of) {
+      const name = nameOf(rows[at]?.resource, set);
+      const group = groups.get(name);
+      if (group) group.places.push(at);
+      else groups.set(name, { name, set, places: [at] });
+    }
+  return [...groups.values()];
+}
+
+function nameOf(resource: Resource | undefined, set: readonly Column[]): string {
+  return [resource?.name, ...set.map(({ name }) => name)].join();
+}
+
+function lookingFor(rows: readonly Placed[], { set, places }: Asked): Statement {
+  const [{ resource }] = rows.slice(places[0]) as [Placed];
+  const [column] = set;
+  const values = (of: Column) => places.map((place) => rows[place]?.row[of.name]);
+  const where =
+    column && set.length === 1 && places.length > 1
+      ? among(column, values(column))
+      : any(places.map((place) => all(set.map((each) => equal(each, rows[place]?.row[each.name])))));
+  return select(resource, [resource.key], where, { limit: 1 });
+}
+
+/** Only a stored row has a version: an insert collides with whatever is there, an update with any record but its own. */
+function isAnother(other: Row, own: Placed | undefined): boolean {
+  if (!own) return false;
+  const { key, version } = own.resource;
+  return own.row[version.name] === undefined || other[key.name] !== own.row[key.name];
+}
+
+/** What of a row must be that of no other record. */
+export function uniquesOf(
+  { key, uniques }: Resource,
+  row: Row,
+  others: readonly Fault[] = [],
+): (readonly Column[])[] {
   const natural = key.origin.by === 'client' ? [[key]] : [];
   // What a reference points to may be hidden rather than missing: whether another has it too would tell.
   const dangling = new Set(others.map((fault) => fault.pointer));

@@ -10,7 +10,7 @@ import type { Access } from '../policy/access.ts';
 import { mayCreate, mustBeSeen, notAllowed, unseen } from '../policy/judging.ts';
 import { givenOn, isAlwaysAllowed } from '../policy/writing.ts';
 import type { Node } from '../read/read.ts';
-import { Collision, conflict, type Placed } from './collision.ts';
+import { Collision, conflict, type Placed, uniquesOf } from './collision.ts';
 import { mustHold, mustStart } from './holds.ts';
 import { actsBelow, hookedCreate, lookedUp } from './hooked.ts';
 import { atPlaces, type LinkChange, lostLinks } from './links.ts';
@@ -27,20 +27,42 @@ export function isUnchecked(access: Access, resource: Resource, given: readonly 
 }
 
 type Path = readonly (string | number)[];
-/** The keys of what an operation has created. */
-export type Created = Map<Resource, unknown[]>;
+type Keys = Map<Resource, unknown[]>;
+/** What an operation has created. */
+interface Created {
+  readonly keys: Keys;
+  /** What would have been told if values of one of them were taken: the caller will not see all of it, as things stand. */
+  refusal: DuetError | undefined;
+}
 
-/** Creates the records of an operation with all that is nested in them; at its end the caller must see every one. */
-export function* createAll(
+/** Creates the records of an operation with all that is nested in them. */
+export function createAll(
   access: Access,
   resource: Resource,
   records: readonly NewRecord[],
   at: (index: number) => Path,
 ): Program<Node[]> {
-  const created: Created = new Map();
-  const nodes = yield* createList(access, resource, records, at, created);
-  for (const [target, keys] of created) yield* mustBeSeen(access, target, 'CREATE', keys);
-  return nodes;
+  return creating(access, undefined, (created) => createList(access, resource, records, at, created));
+}
+
+/**
+ * At the end the caller must see every record that was created. Who was not to know whether values are taken is denied whatever goes
+ * wrong once they are stored: anything else would tell that they were not. `refusal`: of what was stored before.
+ */
+export function* creating<T>(
+  access: Access,
+  refusal: DuetError | undefined,
+  program: (created: Created) => Program<T>,
+): Program<T> {
+  const created: Created = { keys: new Map(), refusal };
+  try {
+    const result = yield* program(created);
+    for (const [target, keys] of created.keys) yield* mustBeSeen(access, target, 'CREATE', keys);
+    return result;
+  } catch (error) {
+    const tells = error instanceof Collision || (error instanceof DuetError && error.status < 500);
+    throw (tells && created.refusal) || error;
+  }
 }
 
 /**
@@ -60,11 +82,11 @@ function createList(
   if (!hook) return storeList(access, resource, records, at, created, known, outer);
   return (function* () {
     const nodes: Node[] = [];
-    const there = new Map(created && Array.from(created, ([target, { length }]) => [target, length]));
+    const there = new Map(created && Array.from(created.keys, ([target, { length }]) => [target, length]));
     for (const [index, record] of records.entries()) {
       const own = () => at(index);
       const filled = yield* within(own(), hookedCreate(resource, record, hook));
-      const beside = created ? since(there, created) : new Map();
+      const beside = created ? since(there, created.keys) : new Map();
       nodes.push(...(yield* storeList(access, resource, [filled], own, created, known, outer, beside)));
     }
     return nodes;
@@ -72,7 +94,7 @@ function createList(
 }
 
 /** What was created after there were so many of each. */
-function since(there: ReadonlyMap<Resource, number>, created: Created): Created {
+function since(there: ReadonlyMap<Resource, number>, created: Keys): Keys {
   const added = Array.from(created, ([target, keys]): [Resource, unknown[]] => [
     target,
     keys.slice(there.get(target) ?? 0),
@@ -89,7 +111,7 @@ function* storeList(
   created: Created | undefined,
   known: Column | undefined,
   outer: DuetError | undefined,
-  beside?: Created,
+  beside?: Keys,
 ): Program<Node[]> {
   for (const { values } of records) computeAll(resource, values);
   if (isBound(resource)) {
@@ -124,7 +146,7 @@ function* storeList(
 }
 
 /** A natural key can be that of a record which comes before it in this list. */
-function comingWith(records: readonly NewRecord[], beside: Created | undefined) {
+function comingWith(records: readonly NewRecord[], beside: Keys | undefined) {
   const isAmongOthers = records.length > 1 || (beside && beside.size > 0);
   return ({ target }: Reference) => isAmongOthers && target.key.origin.by === 'client';
 }
@@ -138,13 +160,15 @@ function placed(
   known: Column | undefined,
   mayCome: ReturnType<typeof comingWith>,
 ): Placed[] {
-  return records.map(({ values }, index) => ({
-    resource,
+  return records.map(({ values }, index) => {
+    const lost = missing[index] ?? [];
+    const row = { ...values };
     // Once all is undone, the record that it is nested in has no key.
-    row: known ? { ...values, [known.name]: null } : values,
-    others: notFound((missing[index] ?? []).filter((each) => !mayCome(each))),
-    path: at(index),
-  }));
+    if (known) row[known.name] = null;
+    // What may still come may be hidden as well: whether another record refers to it would tell.
+    for (const { column } of lost) row[column.name] = null;
+    return { resource, row, others: notFound(lost.filter((each) => !mayCome(each))), path: at(index) };
+  });
 }
 
 /** What was found of a record before the first of its list is written. */
@@ -174,7 +198,7 @@ function* judgedList(
   records: readonly NewRecord[],
   at: (index: number) => Path,
   known: Column | undefined,
-  beside: Created = new Map(),
+  beside: Keys = new Map(),
 ): Program<Judged[]> {
   const rows = records.map(({ values }) => values);
   const isBeside = ({ target, column }: Reference, row: Row) =>
@@ -224,6 +248,7 @@ export function* createRecord(
   const version = 1 + (isNatural(resource) ? Math.max(last, yield* lastVersion(resource, values)) : last);
   const refusal = isHidden ? notAllowed(access, resource, 'CREATE') : outer;
   const node = yield* insert(resource, values, version, refusal);
+  if (created && refusal && uniquesOf(resource, values).length > 0) created.refusal ??= refusal;
   access.changes?.created(resource, node);
   const key = node[resource.key.name];
   for (const { inverse, records, links } of children) {
@@ -241,9 +266,9 @@ export function* createRecord(
   }
   const stored = actsBelow(access, record) ? ((yield* lookedUp(resource, key)) ?? node) : node;
   if (access.isFree || !created) return stored;
-  const keys = created.get(resource);
+  const keys = created.keys.get(resource);
   if (keys) keys.push(key);
-  else created.set(resource, [key]);
+  else created.keys.set(resource, [key]);
   return stored;
 }
 

@@ -237,9 +237,8 @@ export function* atPlaces<T>(
     return yield* program;
   } catch (error) {
     if (error instanceof Collision) {
-      const index = Number(error.more.path[0] ?? 0);
-      const told = error.at(places[index] ?? []);
-      throw isRace(error, index) ? told.lost() : told;
+      const told = error.at(places);
+      throw isRace(error, Number(error.more.path[0] ?? 0)) ? told.lost() : told;
     }
     if (!(error instanceof DuetError) || !error.errors) throw error;
     const pointers = new Map<string, Fault>();

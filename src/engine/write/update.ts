@@ -9,13 +9,13 @@ import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import type { Input } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
-import { mayWrite, mustBeSeen, notAllowed } from '../policy/judging.ts';
+import { mayWrite, notAllowed } from '../policy/judging.ts';
 import { type Demands, demand } from '../policy/matching.ts';
 import { mayHaveUpdated, mayUpdate } from '../policy/updates.ts';
 import { asSeen, changedOn, isAlwaysAllowed, withoutUnseen } from '../policy/writing.ts';
 import type { Node } from '../read/read.ts';
 import { assigned, changeable } from './assign.ts';
-import { type Created, createLinks } from './create.ts';
+import { createLinks, creating } from './create.ts';
 import { mayPass, mustHold } from './holds.ts';
 import { type Change, hookedUpdate, lookedUp } from './hooked.ts';
 import { incremented } from './increments.ts';
@@ -26,35 +26,35 @@ import { deleteWithDependents } from './referential.ts';
 import { store } from './storing.ts';
 import { newLink, validUpdate } from './validate.ts';
 
-/** Makes the links of records, which are written, what an input says. */
-export function* relink(
+/** Makes the links of records, which are written, what an input says. `refusal`: what is told in the end of those, as things stand. */
+export function relink(
   access: Access,
   changes: readonly LinkChange[],
   keys: readonly unknown[],
+  refusal: DuetError | undefined,
 ): Program<void> {
-  const created: Created = new Map();
-  for (const change of changes) {
-    const { target: join, reference: near } = change.through.links;
-    const { removed, added } = yield* differenceOf(access, change, keys);
-    if (removed.length > 0) yield* atPlaces([change.removedAt], unlink(access, join, removed));
-    if (added.length === 0) continue;
-    const records = added.map(({ from, to }) => {
-      const record = newLink(change.through, to);
-      record.values[near.column.name] = from;
-      return assigned(access, join, record);
-    });
-    const creating = createLinks(access, join, records, created, near.column);
-    // Somebody has made the same link since it was looked for; one that is there and not seen stays so.
-    yield* atPlaces(
-      added.map(({ path }) => path),
-      creating,
-      ({ columns }, index) =>
-        added[index]?.isTaken === false &&
-        columns.length > 0 &&
-        columns.every((column) => column === near.column || column === change.through.far.column),
-    );
-  }
-  for (const [target, made] of created) yield* mustBeSeen(access, target, 'CREATE', made);
+  return creating(access, refusal, function* (created) {
+    for (const change of changes) {
+      const { target: join, reference: near } = change.through.links;
+      const { removed, added } = yield* differenceOf(access, change, keys);
+      if (removed.length > 0) yield* atPlaces([change.removedAt], unlink(access, join, removed));
+      if (added.length === 0) continue;
+      const records = added.map(({ from, to }) => {
+        const record = newLink(change.through, to);
+        record.values[near.column.name] = from;
+        return assigned(access, join, record);
+      });
+      // Somebody has made the same link since it was looked for; one that is there and not seen stays so.
+      yield* atPlaces(
+        added.map(({ path }) => path),
+        createLinks(access, join, records, created, near.column),
+        ({ columns }, index) =>
+          added[index]?.isTaken === false &&
+          columns.length > 0 &&
+          columns.every((column) => column === near.column || column === change.through.far.column),
+      );
+    }
+  });
 }
 
 function* unlink(access: Access, join: Resource, keys: readonly unknown[]): Program<void> {
@@ -121,14 +121,15 @@ export function* change(
   // What stays as it is would be taken out of its index, and put in again.
   for (const { name } of by) if (set[name] === stored[name]) delete set[name];
   const where = equal(resource.key, key);
+  const refusal = judged?.isHidden ? notAllowed(access, resource, 'UPDATE') : undefined;
   const [node] = yield* store(
     { do: 'update', resource, set, add, where, next: [next], ifVersion: guard, counts: true },
     next,
-    judged?.isHidden ? notAllowed(access, resource, 'UPDATE') : undefined,
+    refusal,
   );
   if (!node) throw versionConflict(resource);
   access.changes?.updated(resource, stored, node);
-  if (links.length > 0) yield* relink(access, links, [key]);
+  if (links.length > 0) yield* relink(access, links, [key], refusal);
   if (judged) yield* mayHaveUpdated(access, resource, judged);
   return actsOn(access, links) ? ((yield* lookedUp(resource, key)) ?? node) : node;
 }
