@@ -1,6 +1,7 @@
 /** Rate limits: who is counted, what things cost, what answers say of it, and Redis in all its states. */
 
 import { describe, expect, test } from 'bun:test';
+import { RedisClient } from 'bun';
 import { SignJWT } from 'jose';
 import { type AppUnderTest, openApp, within } from '../app.ts';
 import { command, Folder, Server } from '../process.ts';
@@ -326,8 +327,34 @@ describe.if(hasRedis)('shared through Redis', () => {
     const found: number[] = [];
     for (let count = 0; count < 4; count++) found.push((await fetch(`${server.url}/books/1`)).status);
     expect(found).toEqual([200, 200, 200, 429]);
+    // The first is of authentication.
+    expect((await server.logged('notice', 2)).message).toContain('Redis does not answer (');
     server.signal('SIGTERM');
     expect(await server.exited()).toBe(0);
     expect(JSON.stringify(server.log)).not.toContain('hush');
+  });
+
+  test('one that takes nothing is told of once, however often it is tried', async () => {
+    await using redis = await Redis.start();
+    const app = await open(env(redis, '1000/36000'));
+    const client = new RedisClient(redis.url);
+    const notices = () => app.observations.filter(({ event }) => event === 'notice').length;
+    /** Asks until Redis was asked so many times more. */
+    const asked = async (more: number) => {
+      const before = await redis.asked();
+      for (let tries = 0; tries < 500 && (await redis.asked()) < before + more; tries++) {
+        await statuses(app, 1, { address: '192.0.2.77' });
+        await Bun.sleep(20);
+      }
+    };
+    await asked(1);
+    // What it is asked to keep, it has no room for.
+    await client.send('CONFIG', ['SET', 'maxmemory', '1']);
+    const before = notices();
+    await asked(3);
+    expect(notices() - before).toBeLessThanOrEqual(1);
+    await client.send('CONFIG', ['SET', 'maxmemory', '0']);
+    client.close();
+    await app.close();
   });
 });

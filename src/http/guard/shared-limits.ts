@@ -44,6 +44,8 @@ export class SharedLimits {
   readonly #closed: AbortSignal;
   /** Undefined while Redis cannot be relied on: then nobody even asks. */
   #script: string | undefined;
+  /** The log knows that it cannot: said once, until a limit was asked for and told in time. */
+  #isTold = false;
 
   constructor(url: string, tell: (message: string) => void, closed: AbortSignal) {
     this.#tell = tell;
@@ -63,6 +65,7 @@ export class SharedLimits {
     const answer = this.#run(this.#script, takes, false);
     const debts = await Promise.race([answer, patience()]).catch(() => undefined);
     if (debts === undefined) this.#lose();
+    else this.#isTold = false;
     return debts;
   }
 
@@ -81,10 +84,14 @@ export class SharedLimits {
   #lose(): void {
     if (this.#script === undefined) return;
     this.#script = undefined;
-    this.#tell(
-      'Redis does not answer in time: until it does, each process keeps to the rate limits by itself',
-    );
+    this.#away('Redis does not answer in time');
     setTimeout(() => this.#connect(), RETRY_MS).unref();
+  }
+
+  #away(what: string): void {
+    if (this.#isTold) return;
+    this.#isTold = true;
+    this.#tell(`${what}: until it does, each process keeps to the rate limits by itself`);
   }
 
   /** Until Redis answers again, off the way of any request. */
@@ -96,8 +103,15 @@ export class SharedLimits {
     };
     const answered = connected();
     const late = Bun.sleep(RETRY_MS).then(() => undefined);
-    const script = await Promise.race([answered, late]).catch(() => undefined);
-    if (script === undefined) return void setTimeout(() => this.#connect(), RETRY_MS).unref();
+    let why = 'it is silent';
+    const script = await Promise.race([answered, late]).catch((error) => {
+      why = String(error.code ?? error.name);
+    });
+    if (this.#closed.aborted) return;
+    if (script === undefined) {
+      this.#away(`Redis does not answer (${why})`);
+      return void setTimeout(() => this.#connect(), RETRY_MS).unref();
+    }
     this.#script = script;
   }
 }
