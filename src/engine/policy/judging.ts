@@ -92,9 +92,10 @@ export function* unseen(
   if (canHideItself(seen, resource, 'CREATE')) return new Set(records.keys());
   const hidden = new Set<number>();
   const demands: Demands = new Map();
+  const lost = hasRelations(seen) ? yield* lostNested(access, records) : none;
   for (const [place, record] of records.entries()) {
     const nests = record.children.length > 0 || resource.inverses.length > 0;
-    const where = nests ? yield* withNested(access, seen, record) : seen;
+    const where = nests ? yield* withNested(access, seen, record, lost) : seen;
     demand(demands, unlinked(where, missing[place] ?? []), place);
   }
   const rows = records.map(({ values }) => values);
@@ -124,6 +125,7 @@ export function notAllowed(access: Access, resource: Resource, action: 'CREATE' 
 }
 
 const nowhere: ReadonlySet<number> = new Set();
+const none: ReadonlySet<NewRecord> = new Set();
 
 /** Whether the values of a record alone decide, so that nothing which is written along with it can change the answer. */
 export function isSettled(where: Filter, resource: Resource, action: 'CREATE' | 'UPDATE'): boolean {
@@ -181,36 +183,53 @@ function without(filter: Filter, keys: ReadonlyMap<Resource, readonly unknown[]>
   });
 }
 
+/** What is nested in these and refers to what is not there for the caller: it will not be written, and decides nothing. */
+function* lostNested(access: Access, records: readonly NewRecord[]): Program<ReadonlySet<NewRecord>> {
+  const lists = new Map<NewRecord['children'][number]['inverse'], NewRecord[]>();
+  for (const { children } of records)
+    for (const { inverse, records: nested } of children) {
+      const list = lists.get(inverse) ?? [];
+      for (const each of nested) list.push(each);
+      lists.set(inverse, list);
+    }
+  const lost = new Set<NewRecord>();
+  for (const [{ target, reference }, list] of lists) {
+    const rows = list.map(({ values }) => values);
+    const missing = yield* missingOf(access, target, rows, reference.column);
+    for (const [index, each] of list.entries()) if (missing[index]?.length !== 0) lost.add(each);
+    for (const each of yield* lostNested(access, list)) lost.add(each);
+  }
+  return lost;
+}
+
 /** The filter for a new record whose lists hold what is nested in it, as far as that is sure to be written. */
-function* withNested(access: Access, filter: Filter, record: NewRecord): Program<Filter> {
+function* withNested(
+  access: Access,
+  filter: Filter,
+  record: NewRecord,
+  lost: ReadonlySet<NewRecord>,
+): Program<Filter> {
   switch (filter.is) {
     case 'all':
     case 'any': {
       const of: Filter[] = [];
-      for (const each of filter.of) of.push(yield* withNested(access, each, record));
+      for (const each of filter.of) of.push(yield* withNested(access, each, record, lost));
       return filter.is === 'all' ? all(of) : any(of);
     }
     case 'not':
-      return not(yield* withNested(access, filter.of, record));
+      return not(yield* withNested(access, filter.of, record, lost));
     case 'some': {
       const { target, reference } = filter.field;
       const list = record.children.find(({ inverse }) => inverse === filter.field)?.records ?? [];
-      const lost = yield* missingOf(
-        access,
-        target,
-        list.map(({ values }) => values),
-        reference.column,
-      );
-      for (const [index, each] of list.entries()) {
-        // What one may not see is not there, and decides nothing.
-        if (lost[index]?.length !== 0) continue;
+      for (const each of list) {
+        if (lost.has(each)) continue;
         const rules = new Set([
           ...(['CREATE', 'READ'] as const).map((action) => access.rows(target, action)),
           ...givenOn(access, target, [...each.given, reference.column.name]),
         ]);
         // What looks around is judged when this record is there: nobody can tell before.
         if ([...rules].some((where) => !isSettled(where, target, 'CREATE'))) continue;
-        const wanted = yield* withNested(access, filter.where, each);
+        const wanted = yield* withNested(access, filter.where, each, lost);
         const demands: Demands = new Map();
         for (const where of [wanted, ...rules]) demand(demands, where, 0);
         if (yield* valuesMeet(target, [each.values], demands)) return everything;
