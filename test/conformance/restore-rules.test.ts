@@ -28,6 +28,11 @@ type Line @resource @journal
   price: Int @allow(to: [READ, CREATE, UPDATE], role: "admin")
   band: String @computed(from: ["price"], stored: true) @allow(to: [READ])
 }
+type Ward @resource
+  @allow(to: [READ], where: { open: { eq: true } })
+  @allow(to: [READ, CREATE, DELETE], role: "admin")
+{ id: ID!  open: Boolean! }
+type Visit @resource @journal @allow(to: [READ, CREATE, UPDATE, DELETE, HISTORY]) { id: ID!  name: String!  ward: Ward  guard: Ward @allow(to: [READ], role: "admin") }
 `;
 
 const logic = { Line: { band: ({ price }: { price: number }) => (price > 9 ? 'high' : 'low') } };
@@ -55,7 +60,7 @@ const doors = {
 
 type Type = keyof typeof KEYS;
 type Body = Readonly<Record<string, unknown>>;
-const KEYS = { Account: 'id', Doc: 'slug', Line: 'id' };
+const KEYS = { Account: 'id', Doc: 'slug', Line: 'id', Visit: 'id' };
 
 const as = (sub: string, more: object = {}) => headersOf({ name: sub, claims: { sub, ...more } });
 const [ann, bob, root] = [await as('ann'), await as('bob'), await as('root', { roles: ['admin'] })];
@@ -143,5 +148,58 @@ for (const database of databases)
         expect(await line()).toEqual({ id, name: 'old', price: 10, band: 'high' });
         await restore(app, 'Line', id, { version: 1 }, root);
         expect(await line()).toEqual({ id, name: 'old', price: 1, band: 'low' });
+      });
+
+    for (const [door, restore] of Object.entries(doors))
+      test(`by ${door}, a reference to what one may not see is told like none, and comes back where none is chosen`, async () => {
+        const ward = async (open: boolean) => (await created('/wards', { open })).id as number;
+        const [shown, hidden, other, gone] = [
+          await ward(true),
+          await ward(false),
+          await ward(false),
+          await ward(false),
+        ];
+        const stored = async (id: unknown) => (await app.rest('GET', `/visits/${id}`, undefined, root)).body;
+        /** The first version has one ward, the second another. What the caller is told, and what is stored then. */
+        const undone = async (first: Ward, second: Ward, isDeleted: boolean, version: number | undefined) => {
+          const { id } = await created('/visits', { name: 'one', wardId: first, guardId: first });
+          const path = `/visits/${id}`;
+          await app.rest('PUT', path, { name: 'two', wardId: second, guardId: second }, root);
+          if (isDeleted) await app.rest('DELETE', path, undefined, ann);
+          const answer = await restore(app, 'Visit', id, version === undefined ? {} : { version }, ann);
+          const { wardId, guardId } = await stored(id);
+          const { wardId: seen } = (await app.rest('GET', path, undefined, ann)).body;
+          return { answer: JSON.stringify(answer).replaceAll(`"id":${id}`, '"id":0'), seen, wardId, guardId };
+        };
+        type Ward = number | null;
+        for (const isDeleted of [true, false])
+          for (const version of isDeleted ? [undefined, 1, 2] : [1]) {
+            const plain = await undone(null, null, isDeleted, version);
+            expect(plain.answer).toContain('"status":200');
+            const [toHidden, fromHidden, between] = [
+              await undone(null, hidden, isDeleted, version),
+              await undone(hidden, null, isDeleted, version),
+              await undone(hidden, other, isDeleted, version),
+            ];
+            for (const each of [toHidden, fromHidden, between])
+              expect([each.answer, each.seen]).toEqual([plain.answer, null]);
+            // What nobody saw, nobody chose.
+            expect([between.wardId, between.guardId]).toEqual([other, other]);
+            const [leaving, never] = [
+              await undone(hidden, shown, isDeleted, version),
+              await undone(null, shown, isDeleted, version),
+            ];
+            expect([leaving.answer, leaving.seen, leaving.wardId]).toEqual([
+              never.answer,
+              never.seen,
+              never.wardId,
+            ]);
+          }
+        // What it led to is gone by now.
+        const { id } = await created('/visits', { name: 'one', wardId: gone, guardId: gone });
+        await app.rest('DELETE', `/visits/${id}`, undefined, ann);
+        expect((await app.rest('DELETE', `/wards/${gone}`, undefined, root)).status).toBe(204);
+        expect((await restore(app, 'Visit', id, {}, ann)).status).toBe(200);
+        expect(await stored(id)).toMatchObject({ wardId: null, guardId: null });
       });
   });

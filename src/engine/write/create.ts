@@ -204,7 +204,7 @@ function* judgedList(
   const isBeside = ({ target, column }: Reference, row: Row) =>
     column !== known && beside.get(target)?.includes(row[column.name]) === true;
   const missing = (yield* missingOf(access, resource, rows, known)).map((references, index) => [
-    ...references,
+    ...references.filter((each) => !records[index]?.brought?.includes(each)),
     ...resource.references.filter((each) => isBeside(each, rows[index] ?? {})),
   ]);
   const all = placed(resource, records, missing, at, known, comingWith(records, beside));

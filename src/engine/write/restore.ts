@@ -2,7 +2,7 @@
 
 import { DuetError, type Fault, pointer, validationFailed } from '../../base/errors.ts';
 import { all, equal, everything, type Filter } from '../../query/filter.ts';
-import type { Column, Resource } from '../../schema/model.ts';
+import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
 import { storedColumns } from '../../schema/values.ts';
 import { changes } from '../../storage/own.ts';
@@ -11,7 +11,7 @@ import { type Program, run } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import { imageOf, keptOf, recordOf } from '../journal/images.ts';
 import { allRights, type Judged, judge } from '../journal/rights.ts';
-import type { Input, Restore } from '../operation.ts';
+import type { Restore } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
 import { mayWrite } from '../policy/judging.ts';
 import type { Permitted } from '../policy/permitted.ts';
@@ -22,6 +22,7 @@ import { checkVersion } from './addressed.ts';
 import { assign } from './assign.ts';
 import type { Change } from './changes.ts';
 import { createAll } from './create.ts';
+import { missingOf } from './references.ts';
 import { change, versionConflict } from './update.ts';
 import { validCreate } from './validate.ts';
 
@@ -142,22 +143,18 @@ function isNext(row: Row, version: number): boolean {
   return Number(row['version']) === version + 1 && row['kind'] === 'UPDATED';
 }
 
-/** A record of the past, of which the caller may not see everything. */
-interface Past {
-  /** The fields that there were. */
-  readonly kept: Row;
-  /** The names of those that the caller sees as they were. */
-  readonly shown: ReadonlySet<string>;
-}
+/** The fields that a record of the past had, as far as the caller sees them: a reference to what it may not see is null. */
+type Past = Row;
 
 /** Undefined where the caller may not read it: what was edited away may have been a secret. */
 function* readable(access: Access, resource: Resource, image: unknown): Program<Past | undefined> {
   const record = recordOf(resource, image);
   const judged = yield* judgedAs(access, resource, record);
   if (!record || !judged?.isSeen || !judged.isPast) return undefined;
-  const kept = keptOf(resource, image);
-  const isShown = (name: string) => judged.record[name] === record[name];
-  return { kept, shown: new Set(Object.keys(kept).filter(isShown)) };
+  const seen: Row = {};
+  for (const [name, value] of Object.entries(keptOf(resource, image)))
+    if (judged.record[name] !== undefined) seen[name] = judged.record[name] === record[name] ? value : null;
+  return seen;
 }
 
 /**
@@ -192,7 +189,7 @@ function* changedBack(
   access: Access,
   resource: Resource,
   stored: Row,
-  { kept, shown }: Past,
+  past: Past,
   guard: number | undefined,
 ): Program<Node> {
   const key = stored[resource.key.name];
@@ -201,41 +198,61 @@ function* changedBack(
     yield* mayWrite(access, resource, 'UPDATE', [key]);
   }
   const columns = restorable(resource);
-  const input = part(kept, columns, (name) => shown.has(name));
+  const input = part(past, columns);
   return yield* change(access, resource, stored, input, guard, [], columns);
 }
 
 /**
  * What the caller does not see of the version, and what that does not have, comes back as it was last, without being asked for its
- * rules: nobody chose it.
+ * rules: nobody chose it. That holds for a reference to what it may not see, too, where it sees none in the version either.
  */
-function* createdAgain(access: Access, resource: Resource, { kept, shown }: Past, last: Row): Program<Node> {
+function* createdAgain(access: Access, resource: Resource, past: Past, last: Row): Program<Node> {
   access.admit(resource, 'CREATE');
   const columns = [resource.key, ...restorable(resource)];
-  const newest = part(keptOf(resource, newestOf(last)), columns, () => true);
-  const given = { ...newest, ...part(kept, columns, (name) => shown.has(name)) };
-  const chosen = part(kept, columns, (name) => shown.has(name) && isClients(resource, name));
+  const newest = part(keptOf(resource, newestOf(last)), columns);
+  const unseen = access.isFree ? [] : yield* unseenOf(access, resource, newest);
+  const isKept = (name: string) => past[name] === null && unseen.some(({ column }) => column.name === name);
+  const given = { ...newest, ...part(past, columns, (name) => !isKept(name)) };
+  const brought = unseen.filter(({ column: { name } }) => !Object.hasOwn(past, name) || isKept(name));
+  // What is gone by now is told as what is hidden is.
+  for (const { column } of yield* unseenOf(access.system(), resource, part(given, columnsOf(brought))))
+    given[column.name] = null;
+  const chosen = part(past, columns, (name) => isClients(resource, name));
   mayGive(access, resource, chosen);
   const more = columns.filter(({ origin }) => origin.by !== 'client');
   const { values } = validCreate(resource, given, undefined, more);
-  assign(
-    resource,
-    access.caller,
+  assign(resource, access.caller, values, part(values, more));
+  const record = {
     values,
-    part(values, more, () => true),
-  );
-  const record = { values, given: Object.keys(chosen), children: [], last: Number(last['version']) };
+    given: Object.keys(chosen),
+    children: [],
+    last: Number(last['version']),
+    brought,
+  };
   const [node] = yield* createAll(access, resource, [record], () => []);
   if (!node) throw new Error(`restoring ${withArticle(resource.name)} answered no record`);
   return node;
+}
+
+function* unseenOf(access: Access, resource: Resource, row: Row): Program<readonly Reference[]> {
+  const [unseen = []] = yield* missingOf(access, resource, [row], undefined);
+  return unseen;
+}
+
+function columnsOf(references: readonly Reference[]): readonly Column[] {
+  return references.map(({ column }) => column);
 }
 
 function isClients(resource: Resource, name: string): boolean {
   return resource.columns.some((column) => column.name === name && column.origin.by === 'client');
 }
 
-function part(values: Row, columns: readonly Column[], isWanted: (name: string) => boolean): Input & Row {
-  const found: Row = {};
+function part(
+  values: Row,
+  columns: readonly Column[],
+  isWanted: (name: string) => boolean = () => true,
+): Record<string, unknown> {
+  const found: Record<string, unknown> = {};
   for (const { name } of columns)
     if (Object.hasOwn(values, name) && isWanted(name)) found[name] = values[name];
   return found;

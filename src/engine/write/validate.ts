@@ -2,7 +2,7 @@
 
 import { cited, type Fault, isFull, nested, pointer, validationFailed } from '../../base/errors.ts';
 import { computedValue } from '../../schema/computing.ts';
-import type { Column, Inverse, Resource, Through } from '../../schema/model.ts';
+import type { Column, Inverse, Reference, Resource, Through } from '../../schema/model.ts';
 import { INCREMENTS } from '../../schema/names.ts';
 import { didYouMean } from '../../schema/suggest.ts';
 import { linkFields, linkNames, whyNotWritten } from '../../schema/through.ts';
@@ -20,6 +20,8 @@ export interface NewRecord {
   readonly children: readonly Children[];
   /** The last version of the record that it brings back. */
   readonly last?: number;
+  /** References that come back with it, though the caller may not see where they lead. */
+  readonly brought?: readonly Reference[];
 }
 
 /** New records of a list, where the input has them under its name, or only names what they link. */
