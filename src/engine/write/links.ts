@@ -1,12 +1,12 @@
 /** What an input says of lists through join types, and which of their links are to come and to go. */
 
 import { DuetError, type Fault, isFull, nested, pointer, validationFailed } from '../../base/errors.ts';
-import { all, among, type Filter, isEverything } from '../../query/filter.ts';
+import { all, among, equal, type Filter, isEverything } from '../../query/filter.ts';
 import { MOST_VALUES } from '../../query/operators.ts';
 import type { Resource, Through } from '../../schema/model.ts';
 import { ADD, linkFields, linkNames, REMOVE, writtenThrough } from '../../schema/through.ts';
 import { checkValue } from '../../schema/values.ts';
-import { select } from '../../storage/statements.ts';
+import type { Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import type { Input, Write } from '../operation.ts';
@@ -14,6 +14,7 @@ import type { Access } from '../policy/access.ts';
 import { linkSeen } from '../policy/reading.ts';
 import { addedIn } from '../policy/writing.ts';
 import { Collision } from './collision.ts';
+import { eachOf } from './portions.ts';
 import { missingOf, notFound } from './references.ts';
 
 /** How many links one request can make by naming them for many records at once. */
@@ -172,21 +173,31 @@ export function* differenceOf(
   const { target: join, reference: near } = through.links;
   const { far } = through;
   const named = remove && [...add, ...remove].map(({ key }) => key);
-  const where = all([among(near.column, keys), named && among(far.column, named)]);
+  const own = keys.length === 1 ? equal(near.column, keys[0]) : among(near.column, keys);
+  const where = all([own, named && among(far.column, named)]);
   const seen = all([linkSeen(access, through), targetSeen(access, through)]);
   const columns = [join.key, near.column, far.column];
-  const looks = isEverything(seen) ? [where] : [where, all([where, seen])];
-  const [stored = [], visible = stored] = yield looks.map((each) => select(join, columns, each));
-  const pairs = (rows: typeof stored) =>
-    new Set(rows.map((row) => pairOf(row[near.column.name], row[far.column.name])));
-  const [taken, linked] = [pairs(stored), pairs(visible)];
-  const wanted = new Set((remove ?? add).map(({ key }) => key));
-  const removed = visible
-    .filter((row) => {
-      const key = row[far.column.name];
-      return key !== null && wanted.has(key) === (remove !== undefined);
-    })
-    .map((row) => row[join.key.name]);
+  const coming = new Set(add.map(({ key }) => key));
+  const going = remove && new Set(remove.map(({ key }) => key));
+  const pairsOf = (row: Row) => {
+    const key = row[far.column.name];
+    return coming.has(key) ? [pairOf(row[near.column.name], key)] : [];
+  };
+  // A record may have any number of links: what need not be known of one is not kept.
+  const [taken, linked] = [new Set<string>(), new Set<string>()];
+  const removed: unknown[] = [];
+  yield* eachOf(join, columns, all([where, seen]), false, (row) => {
+    const key = row[far.column.name];
+    for (const pair of pairsOf(row)) linked.add(pair);
+    if (key !== null && (going ? going.has(key) : !coming.has(key))) removed.push(row[join.key.name]);
+    return false;
+  });
+  if (add.length > 0 && !isEverything(seen)) {
+    yield* eachOf(join, columns, all([own, among(far.column, [...coming])]), false, (row) => {
+      for (const pair of pairsOf(row)) taken.add(pair);
+      return false;
+    });
+  }
   const added = keys.flatMap((from) =>
     add.flatMap(({ key: to, path }): NewLink[] => {
       const pair = pairOf(from, to);

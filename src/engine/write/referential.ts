@@ -1,7 +1,7 @@
 /** Deletes records and carries out `@onDelete` for those that point to them. */
 
 import { DuetError, type Fault, ofRecord } from '../../base/errors.ts';
-import { among, type Filter } from '../../query/filter.ts';
+import { among, equal, type Filter } from '../../query/filter.ts';
 import type { Reference, Resource } from '../../schema/model.ts';
 import { withCapitalArticle } from '../../schema/names.ts';
 import { Dangling } from '../../storage/faults.ts';
@@ -13,6 +13,7 @@ import { mayStillWrite } from '../policy/judging.ts';
 import type { Changes } from './changes.ts';
 import { mustHold } from './holds.ts';
 import { hookedDelete, lookedUp } from './hooked.ts';
+import { eachOf, PORTION, portions } from './portions.ts';
 import { touched } from './validate.ts';
 
 type Keys = Set<unknown>;
@@ -32,29 +33,41 @@ export function* deleteWithDependents(
   for (const [target, going] of doomed)
     for (const reference of target.pointedAtBy) {
       if (reference.onDelete === 'CASCADE') continue;
-      const pointing = yield* pointingAt(reference, going);
-      const others = [...pointing.keys()].filter((each) => !doomed.get(reference.owner)?.has(each));
-      if (others.length === 0) continue;
+      const stays = (key: unknown) => !doomed.get(reference.owner)?.has(key);
       if (reference.onDelete === 'RESTRICT') {
-        const stuck = new Set(others.map((each) => pointing.get(each)));
-        const told = isTold && target === resource ? keys.filter((key) => stuck.has(key)) : [];
+        const mayTell = isTold && target === resource;
+        const stuck = new Set<unknown>();
+        yield* pointingAt(reference, going, (key, at) => {
+          if (stays(key)) stuck.add(at);
+          return !mayTell && stuck.size > 0;
+        });
+        if (stuck.size === 0) continue;
+        const told = mayTell ? keys.filter((key) => stuck.has(key)) : [];
         throw stillReferenced(resource, reference, told);
       }
+      const others: unknown[] = [];
+      yield* pointingAt(reference, going, (key) => {
+        if (stays(key)) others.push(key);
+        return false;
+      });
       if (access.hooksOf?.(reference.owner)?.beforeUpdate) {
         yield* releaseEach(access, reference, others, change);
         continue;
       }
-      yield* mayRelease(reference, others);
-      yield* access.changes?.wants(reference.owner)
-        ? releaseNoted(access.changes, reference, others)
-        : release(reference, others);
+      for (const some of portions(others)) yield* mayRelease(reference, some);
+      for (const some of portions(others))
+        yield* access.changes?.wants(reference.owner)
+          ? releaseNoted(access.changes, reference, some)
+          : release(reference, some);
     }
   const going = access.changes ? yield* asTheyGo(access.changes, doomed) : undefined;
   yield* breakCircles(doomed);
   for (const [target, keys] of pointingFirst(doomed)) {
-    const where = among(target.key, [...keys]);
-    if (target.key.origin.by === 'client') yield* run({ do: 'bury', resource: target, where });
-    yield* remove(target, where);
+    for (const some of portions(keys)) {
+      const where = among(target.key, some);
+      if (target.key.origin.by === 'client') yield* run({ do: 'bury', resource: target, where });
+      yield* remove(target, where);
+    }
     for (const row of going?.get(target) ?? []) access.changes?.deleted(target, row);
   }
 }
@@ -62,8 +75,13 @@ export function* deleteWithDependents(
 /** The records that go, of types that somebody watches, before references between them are let go of. */
 function* asTheyGo(changes: Changes, doomed: ReadonlyMap<Resource, Keys>): Program<Map<Resource, Row[]>> {
   const found = new Map<Resource, Row[]>();
-  for (const [target, keys] of doomed)
-    if (changes.wants(target)) found.set(target, yield* changes.read(target, among(target.key, [...keys])));
+  for (const [target, keys] of doomed) {
+    if (!changes.wants(target)) continue;
+    const rows: Row[] = [];
+    for (const some of portions(keys))
+      for (const row of yield* changes.read(target, among(target.key, some))) rows.push(row);
+    found.set(target, rows);
+  }
   return found;
 }
 
@@ -95,12 +113,12 @@ function* collect(
     for (const [target, keys] of level)
       for (const reference of target.pointedAtBy)
         if (reference.onDelete === 'CASCADE')
-          for (const key of (yield* pointingAt(reference, keys)).keys()) {
+          yield* pointingAt(reference, keys, (key) => {
             const known = setIn(doomed, reference.owner);
-            if (known.has(key)) continue;
+            if (!known.has(key)) setIn(next, reference.owner).add(key);
             known.add(key);
-            setIn(next, reference.owner).add(key);
-          }
+            return false;
+          });
     level = next;
   }
   return doomed;
@@ -128,12 +146,19 @@ function* pointingFirst(doomed: ReadonlyMap<Resource, Keys>): Generator<[Resourc
       }
 }
 
-/** Records of two resources that point to each other can go in neither order: nullable references are let go first. */
+/**
+ * Records of two resources that point to each other can go in neither order, nor those of one resource where they go in portions:
+ * nullable references are let go first.
+ */
 function* breakCircles(doomed: ReadonlyMap<Resource, Keys>): Program<void> {
   for (const [owner, keys] of doomed)
     for (const reference of owner.references)
-      if (!reference.required && reference.target !== owner && doomed.has(reference.target))
-        yield* release(reference, [...keys]);
+      if (
+        !reference.required &&
+        doomed.has(reference.target) &&
+        (reference.target !== owner || keys.size > PORTION)
+      )
+        for (const some of portions(keys)) yield* release(reference, some);
 }
 
 /** What lets a record go is a write of that record too. */
@@ -200,10 +225,22 @@ function* remove(resource: Resource, where: Filter): Program<void> {
   }
 }
 
-/** The keys of records that point at one of these, each with the key that it points at. */
-function* pointingAt({ owner, column }: Reference, keys: Keys): Program<ReadonlyMap<unknown, unknown>> {
-  const rows = yield* run(select(owner, [owner.key, column], among(column, [...keys]), { lock: true }));
-  return new Map(rows.map((row) => [row[owner.key.name], row[column.name]]));
+/** Hands over the keys of records that point at one of these, each with the key that it points at, until that is enough. */
+function* pointingAt(
+  { owner, column }: Reference,
+  keys: Keys,
+  take: (key: unknown, at: unknown) => boolean,
+): Program<void> {
+  for (const some of portions(keys)) {
+    // Of one key, an index goes on from where it was.
+    const where = some.length === 1 ? equal(column, some[0]) : among(column, some);
+    let isEnough = false;
+    yield* eachOf(owner, [owner.key, column], where, true, (row) => {
+      isEnough = take(row[owner.key.name], row[column.name]);
+      return isEnough;
+    });
+    if (isEnough) return;
+  }
 }
 
 /** `told`: the keys of those records that are still referred to, where the caller is told them. */

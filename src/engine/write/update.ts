@@ -20,6 +20,7 @@ import { mayPass, mustHold } from './holds.ts';
 import { type Change, hookedUpdate, lookedUp } from './hooked.ts';
 import { incremented } from './increments.ts';
 import { atPlaces, differenceOf, type LinkChange, linkChanges, lostLinks } from './links.ts';
+import { portions } from './portions.ts';
 import { recompute } from './recompute.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
@@ -58,11 +59,14 @@ export function relink(
 }
 
 function* unlink(access: Access, join: Resource, keys: readonly unknown[]): Program<void> {
-  const rows = yield* run(select(join, [join.key], among(join.key, keys), { lock: true }));
-  const there = rows.map((row) => row[join.key.name]);
-  if (there.length === 0) return;
-  if (!access.isFree) yield* mayWrite(access, join, 'DELETE', there);
-  yield* deleteWithDependents(access, join, there, change);
+  const all: unknown[] = [];
+  for (const some of portions(keys)) {
+    const rows = yield* run(select(join, [join.key], among(join.key, some), { lock: true }));
+    const there = rows.map((row) => row[join.key.name]);
+    if (there.length > 0 && !access.isFree) yield* mayWrite(access, join, 'DELETE', there);
+    for (const key of there) all.push(key);
+  }
+  if (all.length > 0) yield* deleteWithDependents(access, join, all, change);
 }
 
 /**
