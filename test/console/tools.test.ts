@@ -111,6 +111,40 @@ browsing.each([...databases])('on %s', (database) => {
     expect(here.complaints).toEqual([]);
   });
 
+  test('a place in the reference stands in the address: it is gone back to, reloaded, and opened, also alone', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Book');
+    await page.getByRole('link', { name: 'API reference' }).click();
+    const frame = page.frameLocator('iframe[title="API reference"]');
+    const hash = () => page.evaluate('location.hash');
+    const isInSight = (name: string) =>
+      frame
+        .getByRole('heading', { name })
+        .evaluate((each: any) => Math.abs(each.getBoundingClientRect().top - 150) < 150);
+    const users = frame.getByRole('link', { name: /List users/ });
+    await users.click({ timeout: 45_000 });
+    await shows(hash, '#/reference/tag/user/GET/users');
+    await frame.getByRole('link', { name: /Create one user/ }).click();
+    await shows(hash, '#/reference/tag/user/POST/users');
+    await shows(() => isInSight('Create one user'), true);
+    await page.goBack();
+    await shows(hash, '#/reference/tag/user/GET/users');
+    await shows(() => isInSight('List users'), true);
+    await page.reload();
+    await shows(() => isInSight('List users'), true);
+    await shows(hash, '#/reference/tag/user/GET/users');
+    // The way in is one step back, however far one has read.
+    await page.goBack();
+    await shows(hash, '#/reference/description/introduction');
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Book', exact: true }).waitFor();
+    await page.goto(`${duet.url}/_console/reference#/reference/tag/book/POST/books`);
+    await shows(() => page.url(), `${duet.url}/#/reference/tag/book/POST/books`);
+    await shows(() => isInSight('Create one book'), true);
+    expect(here.complaints).toEqual([]);
+  });
+
   test('in the dark all cards of the reference have one colour', async () => {
     await using here = await visit(duet.url, { colorScheme: 'dark' });
     const { page } = here;

@@ -29,6 +29,38 @@ addEventListener('storage', () => {
   if (isKnown() !== wasKnown) location.reload();
 });
 
+/** What all of its places begin with, here and in the address of the console. */
+const HERE = '#/reference';
+
+// Opened alone, as by a link that was copied from it, it leads to the console around it.
+if (window.parent === window) location.replace(`/${location.hash || HERE}`);
+
+const isShown = () => `${window.parent.location.hash}/`.startsWith(`${HERE}/`);
+const replace = history.replaceState.bind(history);
+
+// Where one is in it stands in the address of the console, whose history is the only one: a step here is one there.
+history.replaceState = (state, unused, url) => {
+  replace(state, unused, url);
+  if (isShown()) window.parent.duetRetell?.(location.hash);
+};
+history.pushState = (state, unused, url) => {
+  replace(state, unused, url);
+  if (isShown()) window.parent.location.hash = location.hash;
+};
+
+/** Goes to where the address of the console says. */
+function follow(): void {
+  const { hash } = window.parent.location;
+  if (!isShown() || hash === location.hash) return;
+  replace(null, '', hash);
+  if (hash === HERE) scrollTo(0, 0);
+  else dispatchEvent(new PopStateEvent('popstate'));
+}
+
+follow();
+window.parent.addEventListener('popstate', follow);
+addEventListener('pagehide', () => window.parent.removeEventListener('popstate', follow));
+
 const sheet = document.createElement('link');
 sheet.rel = 'stylesheet';
 sheet.href = styles;
@@ -75,6 +107,7 @@ async function described(): Promise<Described> {
 
 createApiReference('#reference', {
   content: await described(),
+  pathRouting: { basePath: HERE },
   // The document says `/`, which Scalar would put before paths that begin with one.
   servers: [{ url: location.origin }],
   // Everything that would talk to somebody else is off.

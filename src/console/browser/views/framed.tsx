@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { retell } from '../address.ts';
 import { authorization } from '../doors/send.ts';
 import { look, returns } from '../presence.ts';
 import { theme } from '../session.ts';
@@ -11,13 +12,16 @@ declare global {
   interface Window {
     /** What framed tools send along; a function, so that the token is asked for and not kept. */
     duetHeaders?: () => Record<string, string>;
+    /** By which one that has places of its own tells where somebody is in it. */
+    duetRetell?: typeof retell;
   }
 }
 
 window.duetHeaders = authorization;
+window.duetRetell = retell;
 
-export function Framed({ title, src, query }: { title: string; src: string; query: URLSearchParams }) {
-  const text = query.toString();
+export function Framed({ title, src, query }: { title: string; src: string; query?: URLSearchParams }) {
+  const text = query?.toString() ?? '';
   const failed = useSignal(false);
   const round = useSignal(0);
   const frame = useRef<HTMLIFrameElement>(null);

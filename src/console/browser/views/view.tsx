@@ -73,7 +73,7 @@ export function View({ schema, place }: { schema: Schema; place: Place }) {
         />
       );
     case 'reference':
-      return <Framed title="API reference" src="/_console/reference" query={place.query} />;
+      return <Framed title="API reference" src="/_console/reference" />;
     default:
       return <Nowhere />;
   }
