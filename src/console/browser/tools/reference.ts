@@ -3,7 +3,9 @@
 import { createApiReference } from '@scalar/api-reference';
 // As it is: the bundler's reader of styles is stricter than browsers are.
 import styles from '@scalar/api-reference/style.css' with { type: 'file' };
+import type { JsonSchema } from '../schema/values.ts';
 import { headers, isDark } from './frame.ts';
+import { samples } from './samples.ts';
 
 const bare = window.fetch.bind(window);
 
@@ -87,7 +89,10 @@ function leftOut(parameters: Readonly<Record<string, Parameter>> | readonly Para
 
 interface Described {
   readonly info: { version: string };
-  readonly components: { readonly parameters?: Readonly<Record<string, Parameter>> };
+  readonly components: {
+    readonly parameters?: Readonly<Record<string, Parameter>>;
+    readonly schemas: Record<string, JsonSchema>;
+  };
   readonly paths: Readonly<Record<string, Operation & Readonly<Record<string, Operation>>>>;
 }
 
@@ -99,7 +104,10 @@ async function described(): Promise<Described> {
   const document: Described = await (await fetch('/openapi.json')).json();
   // What names the schema file says nothing to people.
   document.info.version = '';
-  leftOut(document.components.parameters);
+  const { parameters, schemas } = document.components;
+  leftOut(parameters);
+  // Otherwise they would have everything in them that can be included.
+  for (const [name, record] of samples(schemas)) schemas[name] = { ...schemas[name], examples: [record] };
   for (const item of Object.values(document.paths))
     for (const each of [item, ...Object.values(item)]) leftOut(each.parameters);
   return document;
