@@ -22,6 +22,10 @@ async function developing(folder: Folder, env: Record<string, string> = {}) {
   const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
   const { port } = probe;
   probe.stop();
+  return developingAt(port, folder, env);
+}
+
+async function developingAt(port: number, folder: Folder, env: Record<string, string> = {}) {
   const child = Bun.spawn([...source, 'dev'], {
     cwd: folder.path,
     env: { PORT: String(port), ...COMPILER, ...env },
@@ -137,6 +141,35 @@ browsing('on the console', () => {
     await page.getByRole('heading', { name: 'Resources' }).waitFor();
     // Who is asking may see all pages of operators, without a reload.
     await page.getByRole('link', { name: 'API keys' }).waitFor();
+    expect(visited.complaints).toEqual([]);
+  }, 120_000);
+
+  test('one that comes back with a file that cannot be served is not said to be back until it can', async () => {
+    await buildConsole();
+    using folder = new Folder({ 'schema.graphql': BOOK, 'data.json': '{}' });
+    const first = await developing(folder);
+    await until('the first start', async () => (await first.status('/books')) === 200);
+    await using visited = await visit(first.url);
+    const { page } = visited;
+    await visited.go('#/data/Book');
+    await page.evaluate(`
+      window.said = 0;
+      new MutationObserver(() => {
+        if (document.body.textContent.includes('The service is back.')) window.said++;
+      }).observe(document.body, { subtree: true, childList: true, characterData: true });
+    `);
+    await first[Symbol.asyncDispose]();
+    const away = page.getByRole('status').filter({ hasText: 'The service cannot be reached.' });
+    await away.waitFor();
+    await first.write(`${BOOK} type Note @resource { id: ID!  x: Flot }`);
+    const port = Number(new URL(first.url).port);
+    await using second = await developingAt(port, folder);
+    await page.getByRole('heading', { name: 'The service cannot start yet' }).waitFor();
+    await away.waitFor({ state: 'hidden' });
+    expect(await page.evaluate('window.said')).toBe(0);
+    await second.write(BOOK);
+    await page.getByRole('heading', { name: 'Book', exact: true }).waitFor();
+    await page.getByText('The schema file').waitFor({ state: 'hidden' });
     expect(visited.complaints).toEqual([]);
   }, 120_000);
 

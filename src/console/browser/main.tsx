@@ -4,7 +4,7 @@ import { render } from 'preact';
 import { place } from './address.ts';
 import { findMe, me } from './operate.ts';
 import { isGone, returns, watch } from './presence.ts';
-import { file, followFile, isWaiting } from './schema/file.ts';
+import { file, followFile, isWaiting, readFile } from './schema/file.ts';
 import { refresh, schema, schemaFault } from './schema/load.ts';
 import { token } from './session.ts';
 import { tell } from './told.ts';
@@ -61,9 +61,13 @@ isWaiting.subscribe((now) => {
 });
 watch();
 // It may have come back with another file. Views read anew what they show when they are told of the schema.
-returns.subscribe((times) => {
+returns.subscribe(async (times) => {
   if (times === 0) return;
-  if (isGone.peek()) tell('The service is back.');
+  const wasGone = isGone.peek();
+  // Somebody may be working on the file: as long as it cannot be served, the page says so, and nothing else is back.
+  if (file.peek().loads !== undefined) await readFile();
+  if (isWaiting.peek()) return;
+  if (wasGone) tell('The service is back.');
   void refresh();
   if (!me.peek()) void findMe();
 });

@@ -29,15 +29,20 @@ export const isWaiting = computed(() => file.value.loads === 0);
 
 /** Asks once, and again and again where there is something to be told. */
 export async function followFile(): Promise<void> {
-  const state = await fileState();
+  const state = await readFile();
   if (state && state.loads === undefined) return;
-  if (state) {
-    const before = file.value.loads;
-    file.value = state;
-    if (before !== undefined && before !== state.loads) void refresh();
-  }
   misses = state ? 0 : misses + 1;
   setTimeout(followFile, LOOK_MS * Math.min(8, 1 + misses));
+}
+
+/** Takes up what is so now; undefined where nobody says. */
+export async function readFile(): Promise<FileState | undefined> {
+  const state = await fileState();
+  if (!state) return undefined;
+  const before = file.value.loads;
+  file.value = state;
+  if (before !== undefined && state.loads && before !== state.loads) void refresh();
+  return state;
 }
 
 /** Undefined when the service cannot be reached, or is busy: it may be starting again. */
