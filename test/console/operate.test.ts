@@ -160,6 +160,18 @@ browsing.each([...databases])('without authentication, on %s', (database) => {
     expect(here.complaints).toEqual([]);
   });
 
+  test('each place of operators and each tool has an icon of its own', async () => {
+    await using here = await visit(duet.url);
+    await here.go('#/operate/migrations');
+    await here.page.locator('nav').getByRole('link', { name: 'Slow statements' }).waitFor();
+    const icons = await here.page
+      .locator('nav a:not([href^="#/data/"], [href^="#/actions/"]) path')
+      .evaluateAll((all: any[]) => all.map((each) => each.getAttribute('d')));
+    expect(icons.length).toBe(11);
+    expect(new Set(icons).size).toBe(icons.length);
+    expect(here.complaints).toEqual([]);
+  });
+
   test('requests, slow statements and migrations are told, and what anybody may do', async () => {
     await duet.json('GET', '/nowhere');
     await duet.json('POST', '/graphql', { query: 'mutation Gone { deleteOrder(id: 999999) { id } }' });

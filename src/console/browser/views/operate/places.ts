@@ -15,7 +15,7 @@ const places: readonly OperatePlace[] = [
   { name: 'jobs', label: 'Jobs', icon: 'clock' },
   { name: 'webhooks', label: 'Webhooks', icon: 'send' },
   { name: 'requests', label: 'Requests', icon: 'lines' },
-  { name: 'statements', label: 'Slow statements', icon: 'code' },
+  { name: 'statements', label: 'Slow statements', icon: 'drum' },
   { name: 'migrations', label: 'Migrations', icon: 'steps' },
   { name: 'access', label: 'View as', icon: 'eye' },
 ];

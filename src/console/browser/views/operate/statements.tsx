@@ -41,7 +41,7 @@ export function Statements() {
       {({ from, statements: all }) => {
         if (from === null)
           return (
-            <Empty icon="code" title="Slow statements are not recorded">
+            <Empty icon="drum" title="Slow statements are not recorded">
               <span>
                 Start the service with <code>LOG_SLOW=500</code> to record statements that take 500 ms or
                 more.
@@ -56,7 +56,7 @@ export function Statements() {
                 <Check of={showsOwn}>Show those of Duet itself, too ({all.filter(isOwn).length})</Check>
               </div>
             )}
-            {statements.length === 0 && <Empty icon="code" title="No slow statements" />}
+            {statements.length === 0 && <Empty icon="drum" title="No slow statements" />}
             <ul class="statements">
               {statements
                 .toSorted((one, other) => other.ms - one.ms)
