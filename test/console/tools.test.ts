@@ -47,6 +47,12 @@ browsing.each([...databases])('on %s', (database) => {
       .or(frame.getByRole('link', { name: 'Mutation' }))
       .first()
       .waitFor();
+    // What it asks by itself is of this page, too.
+    await page.getByRole('link', { name: 'Requests' }).click();
+    await page
+      .getByRole('row', { name: /^POST \/graphql query IntrospectionQuery this page/ })
+      .first()
+      .waitFor();
     expect(here.complaints).toEqual([]);
   });
 

@@ -30,6 +30,13 @@ export const ownRequests = new Set<string>();
 
 const KEPT_IDS = 500;
 
+/** By the answer, which has the id. */
+export function wasSent({ headers }: Response): void {
+  const [oldest] = ownRequests;
+  if (ownRequests.size >= KEPT_IDS && oldest !== undefined) ownRequests.delete(oldest);
+  ownRequests.add(headers.get('X-Request-Id') ?? '');
+}
+
 /** How many requests are under way, for the line at the top. */
 export const underWay = signal(0);
 
@@ -132,9 +139,7 @@ export async function request(wire: Wire, signal?: AbortSignal): Promise<Respons
       ...(wire.body !== undefined && { body: wire.body }),
       ...(signal && { signal }),
     });
-    const [oldest] = ownRequests;
-    if (ownRequests.size >= KEPT_IDS && oldest !== undefined) ownRequests.delete(oldest);
-    ownRequests.add(response.headers.get('X-Request-Id') ?? '');
+    wasSent(response);
     // Whoever sends another token than the page's own hears of it themselves.
     if (response.status === 401 && !wire.headers['Authorization']) wantAnother(used);
     return response;

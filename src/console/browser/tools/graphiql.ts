@@ -7,7 +7,7 @@ import { createRoot } from 'react-dom/client';
 import 'graphiql/style.css';
 import '@graphiql/plugin-explorer/style.css';
 import type { Fetcher } from '@graphiql/toolkit';
-import { headers, isDark } from './frame.ts';
+import { headers, isDark, send } from './frame.ts';
 
 /** Where each worker of the editor is, by its label; the build knows. */
 declare const WORKERS: Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ addEventListener(
 );
 
 const fetcher: Fetcher = async (parameters, options) => {
-  const response = await fetch('/graphql', {
+  const response = await send('/graphql', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...headers(), ...options?.headers },
     body: JSON.stringify(parameters),

@@ -4,10 +4,8 @@ import { createApiReference } from '@scalar/api-reference';
 // As it is: the bundler's reader of styles is stricter than browsers are.
 import styles from '@scalar/api-reference/style.css' with { type: 'file' };
 import type { JsonSchema } from '../schema/values.ts';
-import { headers, isDark } from './frame.ts';
+import { headers, isDark, send } from './frame.ts';
 import { samples } from './samples.ts';
-
-const bare = window.fetch.bind(window);
 
 /** What commands that are copied have in the place of the token. */
 const PLACE = '$TOKEN';
@@ -20,7 +18,7 @@ function fetchAsCaller(input: RequestInfo | URL, init?: RequestInit): Promise<Re
   // Whoever has signed out since has nothing to put there.
   if (request.headers.get('Authorization') === `Bearer ${PLACE}`) request.headers.delete('Authorization');
   for (const [name, value] of Object.entries(headers())) request.headers.set(name, value);
-  return bare(request);
+  return send(request);
 }
 
 window.fetch = fetchAsCaller;

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { retell } from '../address.ts';
-import { authorization } from '../doors/send.ts';
+import { authorization, wasSent } from '../doors/send.ts';
 import { look, returns } from '../presence.ts';
 import { theme } from '../session.ts';
 import { Unloaded } from './later.tsx';
@@ -12,12 +12,15 @@ declare global {
   interface Window {
     /** What framed tools send along; a function, so that the token is asked for and not kept. */
     duetHeaders?: () => Record<string, string>;
+    /** Tells of what they have sent themselves. */
+    duetSent?: typeof wasSent;
     /** By which one that has places of its own tells where somebody is in it. */
     duetRetell?: typeof retell;
   }
 }
 
 window.duetHeaders = authorization;
+window.duetSent = wasSent;
 window.duetRetell = retell;
 
 export function Framed({ title, src, query }: { title: string; src: string; query?: URLSearchParams }) {
