@@ -1,5 +1,6 @@
 /** What people type, read as values; what cannot be read stays as it was typed, and what can is held against its field. */
 
+import { plural } from './amounts.ts';
 import type { Column, Kind } from './schema/types.ts';
 
 /** In place of a value. Nothing is sent as long as there is one. */
@@ -49,21 +50,19 @@ function breach({ kind, choices, bounds }: Column, value: unknown): string | und
   const [form, what] = forms[kind] ?? [];
   if (form && !(fits && form.test(text) && (!/^date/.test(kind) || isDay(text)))) {
     const [, digits] = /1,(\d+)}\)\?\$/.exec(pattern) ?? [];
-    return digits ? `must have at most ${many(digits, 'digit')} behind the point` : `must be ${what}`;
+    return digits
+      ? `must have at most ${digits} ${plural(Number(digits), 'digit')} behind the point`
+      : `must be ${what}`;
   }
   if (minimum !== undefined && Number(value) < minimum) return `must be ${minimum} or more`;
   if (maximum !== undefined && Number(value) > maximum) return `must be ${maximum} or less`;
   if (kind !== 'text') return undefined;
   const { length } = [...text];
-  if (length < minLength) return `must have at least ${many(minLength, 'character')}`;
+  if (length < minLength) return `must have at least ${minLength} ${plural(minLength, 'character')}`;
   if (maxLength !== undefined && length > maxLength)
-    return `must have at most ${many(maxLength, 'character')}`;
+    return `must have at most ${maxLength} ${plural(maxLength, 'character')}`;
   if (fits) return undefined;
   return example ? `must look like ${example}` : `must match ${pattern}`;
-}
-
-function many(count: number | string, what: string): string {
-  return `${count} ${what}${Number(count) === 1 ? '' : 's'}`;
 }
 
 const whole = [/^-?\d+$/, 'a whole number'] as const;

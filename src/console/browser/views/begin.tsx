@@ -1,8 +1,9 @@
 /** The first screen where nothing can be served yet: the file that everything follows from, what is wrong with it, and what to do next. */
 
+import { counted } from '../amounts.ts';
 import type { FileState } from '../schema/file.ts';
 import { FileFaults, faultsByFile } from './file-notice.tsx';
-import { Copy, counted } from './parts.tsx';
+import { Copy } from './parts.tsx';
 
 const EXAMPLE = `type Book @resource {
   id: ID!

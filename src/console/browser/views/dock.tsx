@@ -2,6 +2,7 @@
 
 import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { bytes, counted, milliseconds } from '../amounts.ts';
 import { type Answer, type Ask, isRead, type RecordAsk } from '../ask.ts';
 import { type Cost, costKey, costs, doorFor, lastWrite, send, wireOf } from '../doors/send.ts';
 import { curlOf, type Wire } from '../doors/wire.ts';
@@ -11,7 +12,7 @@ import { type Door, type Resource, type Row, referencesOf, type Schema } from '.
 import { dockHeight, dockOpen, door, foldDock, snippet, token } from '../session.ts';
 import { LANGUAGES, type Language, snippetOf } from '../snippets.ts';
 import { askKey, hasBothDoors } from './answer.ts';
-import { bytes, Copy, counted, Icon, milliseconds } from './parts.tsx';
+import { Copy, Icon } from './parts.tsx';
 
 export type Shown = Asked | Sent;
 

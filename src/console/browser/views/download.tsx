@@ -1,12 +1,13 @@
 /** Saves what is filtered as a file. */
 
 import { useSignal } from '@preact/signals';
+import { bytes } from '../amounts.ts';
 import type { FileType, ListAsk } from '../ask.ts';
 import { restFault } from '../doors/rest.ts';
 import { remember, request, wireOf } from '../doors/send.ts';
 import { Fault } from '../doors/wire.ts';
 import type { Schema } from '../schema/types.ts';
-import { bytes, FaultNotice, Icon } from './parts.tsx';
+import { FaultNotice, Icon } from './parts.tsx';
 
 const types: readonly [FileType, string, string][] = [
   ['text/csv', 'csv', 'CSV'],

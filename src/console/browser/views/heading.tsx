@@ -1,7 +1,8 @@
 /** The name of a view, where it belongs, and what can be done with it. */
 
 import type { ComponentChildren } from 'preact';
-import { numbered, Prose } from './parts.tsx';
+import { numbered } from '../amounts.ts';
+import { Prose } from './parts.tsx';
 
 interface HeadingProps {
   title: ComponentChildren;

@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { go } from '../address.ts';
+import { bytes, counted } from '../amounts.ts';
 import type { ManyAsk } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
@@ -22,7 +23,7 @@ import { isRefused } from '../session.ts';
 import { tell } from '../told.ts';
 import { useDock } from './dock.tsx';
 import { Heading } from './heading.tsx';
-import { bytes, counted, FaultNotice, Icon } from './parts.tsx';
+import { FaultNotice, Icon } from './parts.tsx';
 import { Refused } from './read-only.tsx';
 
 interface Chosen {

@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { counted } from '../amounts.ts';
 import type { Ask, DeleteManyAsk, UpdateManyAsk } from '../ask.ts';
 import { wasDeleted } from '../deleted.ts';
 import { send, wireOf } from '../doors/send.ts';
@@ -15,7 +16,7 @@ import type { Where } from '../where.ts';
 import { Undone } from './confirm.tsx';
 import { GraphqlDoor, RestDoor } from './dock.tsx';
 import { Field } from './field.tsx';
-import { counted, Dialog, FaultNotice, Icon } from './parts.tsx';
+import { Dialog, FaultNotice, Icon } from './parts.tsx';
 import { useReferred } from './referred.ts';
 import { shortened, shownValue } from './value.tsx';
 

@@ -2,9 +2,10 @@
 
 import { useRef } from 'preact/hooks';
 import { go } from '../address.ts';
+import { counted, numbered } from '../amounts.ts';
 import type { ListAsk } from '../ask.ts';
 import { listLink, PAGE_SIZES } from './list-place.ts';
-import { counted, Icon, numbered } from './parts.tsx';
+import { Icon } from './parts.tsx';
 
 interface PagerProps {
   ask: ListAsk;

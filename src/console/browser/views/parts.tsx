@@ -276,21 +276,3 @@ export function Dialog({
     </dialog>
   );
 }
-
-export function bytes(count: number): string {
-  if (count < 1000) return `${count} B`;
-  if (count < 1_000_000) return `${(count / 1000).toFixed(1)} KB`;
-  return `${(count / 1_000_000).toFixed(1)} MB`;
-}
-
-export function milliseconds(ms: number): string {
-  return ms < 10 ? `${ms.toFixed(1)} ms` : `${Math.round(ms)} ms`;
-}
-
-export function numbered(count: number): string {
-  return count.toLocaleString('en');
-}
-
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${numbered(count)} ${count === 1 ? one : many}`;
-}

@@ -1,13 +1,13 @@
 /** How many rows of a table are selected and what can be done to them, in the place of its tools: the table stays where it is. */
 
 import { useSignal } from '@preact/signals';
+import { counted } from '../amounts.ts';
 import type { ListAsk } from '../ask.ts';
 import { filterOf } from '../found.ts';
 import type { Row, Schema } from '../schema/types.ts';
 import { may } from '../session.ts';
 import { later } from './later.tsx';
 import type { ManyProps } from './many.tsx';
-import { counted } from './parts.tsx';
 import type { Selection } from './selection.ts';
 
 const ChangeMany = later<ManyProps>(async () => (await import('./opened.ts')).ChangeMany);

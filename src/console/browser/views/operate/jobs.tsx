@@ -1,10 +1,11 @@
 /** Jobs: what after-hooks and schedules are still to do, and what has failed. */
 
+import { counted, numbered } from '../../amounts.ts';
 import { to } from '../../links.ts';
 import { ask, useTold, wireTo } from '../../operate.ts';
 import { tell } from '../../told.ts';
 import { Confirm } from '../confirm.tsx';
-import { counted, Empty, numbered } from '../parts.tsx';
+import { Empty } from '../parts.tsx';
 import { shortKey } from '../value.tsx';
 import { Choice, Page, RecordId, Sheet, Time } from './page.tsx';
 

@@ -3,6 +3,7 @@
 import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { milliseconds } from '../../amounts.ts';
 import { restFault } from '../../doors/rest.ts';
 import { exchange } from '../../doors/send.ts';
 import { type Fault, isAway, type Wire } from '../../doors/wire.ts';
@@ -19,7 +20,7 @@ import { isGone } from '../../presence.ts';
 import { token } from '../../session.ts';
 import { useDock } from '../dock.tsx';
 import { Heading } from '../heading.tsx';
-import { Empty, FaultNotice, milliseconds, SignIn } from '../parts.tsx';
+import { Empty, FaultNotice, SignIn } from '../parts.tsx';
 import { type Line, Plot } from '../plot.tsx';
 
 const EVERY_MS = 2000;

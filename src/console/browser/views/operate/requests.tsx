@@ -1,9 +1,10 @@
 /** The last requests: all of them, those that failed, and those that took long; those of this very page are marked. */
 
 import { signal } from '@preact/signals';
+import { milliseconds } from '../../amounts.ts';
 import { ownRequests } from '../../doors/send.ts';
 import { useTold, wireTo } from '../../operate.ts';
-import { Empty, milliseconds } from '../parts.tsx';
+import { Empty } from '../parts.tsx';
 import { Check, Choice, Id, Page, Sheet, Time } from './page.tsx';
 
 interface Request {

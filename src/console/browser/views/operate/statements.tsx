@@ -1,8 +1,9 @@
 /** Statements that were slow, by their texts. */
 
 import { signal } from '@preact/signals';
+import { counted, milliseconds } from '../../amounts.ts';
 import { useTold, wireTo } from '../../operate.ts';
-import { Copy, counted, Empty, milliseconds } from '../parts.tsx';
+import { Copy, Empty } from '../parts.tsx';
 import { Check, Id, Page, Time } from './page.tsx';
 
 interface Statement {

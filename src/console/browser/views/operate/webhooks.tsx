@@ -1,11 +1,12 @@
 /** Webhooks: who receives changes, how the last deliveries went, a new one, and the end of one. */
 
 import { type Signal, useSignal } from '@preact/signals';
+import { counted } from '../../amounts.ts';
 import type { Fault } from '../../doors/wire.ts';
 import { ask, me, useTold, wireTo } from '../../operate.ts';
 import { schema } from '../../schema/load.ts';
 import { Confirm } from '../confirm.tsx';
-import { counted, Empty } from '../parts.tsx';
+import { Empty } from '../parts.tsx';
 import { Line, NewSecret } from './new-secret.tsx';
 import { Once } from './once.tsx';
 import { Check, Id, namesIn, Page, RecordId, Sheet, Tags, Time } from './page.tsx';
