@@ -163,6 +163,23 @@ browsing('callers', () => {
     expect(here.complaints).toEqual([]);
   });
 
+  test('where nothing can be done to rows, keys select none, and leave the text to the browser', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Memo');
+    await page.getByText('To keep').waitFor();
+    await page.getByRole('searchbox').press('ArrowDown');
+    await page.locator('td:focus').waitFor();
+    for (const key of ['Space', 'Shift+ArrowDown', 'Control+a']) await page.keyboard.press(key);
+    expect(await page.evaluate('getSelection().toString()')).toContain('To keep');
+    expect(await page.getByRole('checkbox', { name: /^Select/ }).count()).toBe(0);
+    expect(await page.locator('tr[aria-selected="true"]').count()).toBe(0);
+    expect(await page.getByText(/\d rows? selected/).count()).toBe(0);
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').getByText('select the row, where something can be done to it').waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
   test('a list in which the rules show nothing says so, and has everything in sight on a telephone', async () => {
     await using here = await visit(duet.url, { viewport: { width: 360, height: 740 } });
     const { page } = here;

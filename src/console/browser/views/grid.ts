@@ -168,7 +168,7 @@ export function useGrid(props: Props): Grid {
     else if ((event.key === 'Enter' || event.key === 'F2') && isOnCell) edit(at, column, event.key === 'F2');
     else if (event.key === ' ' && isOnCell) selection?.choose(at, event.shiftKey);
     else if (event.key === 'o' && isOnCell && !isControl) open(at);
-    else if (event.key === 'a' && isControl) selection?.all(true);
+    else if (event.key === 'a' && isControl && selection) selection.all(true);
     else if (event.key === 'Escape' && selection && selection.keys.value.size > 0) selection.all(false);
     else return;
     event.preventDefault();

@@ -39,7 +39,7 @@ const keys: readonly (readonly [string, string])[] = [
   ['o', 'open the record of the cell; so does Enter on a cell that cannot be edited, such as the id'],
   ['Enter, F2', 'edit the cell: Enter saves, Escape cancels, Tab saves and goes to the next'],
   ['Double-click', 'edit the cell; a single click opens the record'],
-  ['Space', 'select the row; with Shift, all rows up to it'],
+  ['Space', 'select the row, where something can be done to it; with Shift, all rows up to it'],
   ['Shift ↑ ↓', 'extend the selection'],
   ['Ctrl A', 'select all rows'],
   ['Escape, Tab', 'leave an editor of GraphiQL'],
