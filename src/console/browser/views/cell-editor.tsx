@@ -8,7 +8,7 @@ import { Fault } from '../doors/wire.ts';
 import { type Column, labelled, type Resource, type Row, type Schema } from '../schema/types.ts';
 import { door } from '../session.ts';
 import { tell } from '../told.ts';
-import { wrongIn } from '../typed.ts';
+import { Unreadable, wrongIn } from '../typed.ts';
 import { FieldInput } from './field-input.tsx';
 import { LINE } from './typed-input.tsx';
 import { undoing } from './undo.ts';
@@ -43,6 +43,8 @@ export function CellEditor({ resource, column, row, schema, atEnd, onSaved, onCl
     record.current.catch(() => {});
     const input = form.current?.querySelector<HTMLInputElement>('input, select, textarea, button');
     input?.focus();
+    // Of a reference, the choices are in sight at once, as if somebody had clicked on it.
+    if (column.reference) input?.click();
     if (!input || !('select' in input)) return;
     input.select();
     // Pickers of days have no place to write at.
@@ -103,10 +105,16 @@ export function CellEditor({ resource, column, row, schema, atEnd, onSaved, onCl
     }
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const isChoosing = (event.target as Element).getAttribute('aria-expanded') === 'true';
+    const target = event.target as Element;
     const isSave = event.key === 'Enter' && !event.shiftKey && !event.isComposing;
+    // Among the choices of a reference keys choose; those that end an edit do so until something is typed, or one of them stands out.
+    const isEnd = isSave || event.key === 'Tab' || event.key === 'Escape';
+    const isBegun =
+      value.value instanceof Unreadable ||
+      (event.key !== 'Escape' && target.hasAttribute('aria-activedescendant'));
+    const isChoosing = target.getAttribute('aria-expanded') === 'true' && (isBegun || !isEnd);
     // A button that says null, or a new item, is pressed.
-    if (isChoosing || (isSave && event.target instanceof HTMLButtonElement)) return;
+    if (isChoosing || (isSave && target instanceof HTMLButtonElement)) return;
     if (isSave) void save(0);
     else if (event.key === 'Tab') void save(event.shiftKey ? -1 : 1);
     else if (event.key === 'Escape') onClose(0);

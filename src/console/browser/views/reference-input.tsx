@@ -51,12 +51,13 @@ export function ReferenceInput({
   useEffect(() => {
     if (!open.value) return;
     let current = true;
-    const timer = setTimeout(async () => {
+    const look = async () => {
       const answer = await send(recordSearch(target, typed), door.value, schema).catch(() => undefined);
       if (!current) return;
       results.value = { text: typed, rows: answer?.rows ?? [] };
       active.value = typed === '' ? -1 : 0;
-    }, PAUSE_MS);
+    };
+    const timer = setTimeout(look, typed === '' ? 0 : PAUSE_MS);
     return () => {
       current = false;
       clearTimeout(timer);
