@@ -87,4 +87,47 @@ browsing('at first sight', () => {
     expect(await hall()).toBe(2);
     expect(here.complaints).toEqual([]);
   });
+
+  test('names of types and fields that are too long for their place are broken between their words', async () => {
+    const type = 'OrganisationForStandardisationDocumentReference';
+    const field = 'nameOfTheCommitteeThatIsResponsibleForTheDocument';
+    /** The lines that a name takes; only a word that no line has room for may be broken. */
+    const lines = (page: Page, name: string) =>
+      page.evaluate((wanted) => {
+        const { document } = globalThis as any;
+        const drawn = [...document.querySelectorAll('.side a, h1, h2, label, dt > span:first-child')].filter(
+          (each) => each.textContent.trim() === wanted && each.getBoundingClientRect().width > 0,
+        );
+        return drawn.map((each) => {
+          const found: string[] = [];
+          let top = Number.NaN;
+          const walk = document.createTreeWalker(each, 4);
+          for (let node = walk.nextNode(); node; node = walk.nextNode())
+            for (const [at, letter] of [...node.data].entries()) {
+              const range = document.createRange();
+              range.setStart(node, at);
+              range.setEnd(node, at + 1);
+              const box = range.getBoundingClientRect();
+              if (Math.abs(box.top - top) < 4) found.push(found.pop() + letter);
+              else found.push(letter);
+              top = box.top;
+            }
+          return found.map((line) => line.trim());
+        });
+      }, name);
+    const brokenWithin = (all: string[][]) =>
+      all.flatMap(([, ...later]) => later).filter((line) => /^[a-z]/.test(line));
+    await using wide = await visit(duet.url);
+    await wide.go('#/');
+    const seen = await lines(wide.page, type);
+    expect(seen.map((each) => each.length > 1)).toEqual([true, true]);
+    expect(brokenWithin(seen)).toEqual([]);
+    await using here = await visit(duet.url, NARROW);
+    for (const place of ['#/', `#/data/${type}`, `#/data/${type}/record/1`, `#/data/${type}/record/1/edit`]) {
+      await here.go(place);
+      await here.page.locator('main :is(h1, h2, dl, form)').first().waitFor();
+      const all = [...(await lines(here.page, type)), ...(await lines(here.page, field))];
+      expect([place, all.length > 0, brokenWithin(all)]).toEqual([place, true, []]);
+    }
+  });
 });

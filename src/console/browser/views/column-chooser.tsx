@@ -3,7 +3,7 @@
 import type { ListAsk } from '../ask.ts';
 import { allColumns, type Shown } from '../columns.ts';
 import type { Row } from '../schema/types.ts';
-import { focusFirst, Icon } from './parts.tsx';
+import { focusFirst, Icon, Name } from './parts.tsx';
 import { chooseColumns, columnsOf } from './table.tsx';
 
 interface Props {
@@ -35,7 +35,7 @@ export function ColumnChooser({ ask, rows, onClose }: Props) {
                 disabled={chosen.length === 1}
                 onChange={() => choose(chosen.toSpliced(at, 1))}
               />
-              {column.title}
+              <Name text={column.title} />
             </label>
             <button
               type="button"
@@ -61,7 +61,9 @@ export function ColumnChooser({ ask, rows, onClose }: Props) {
           <li key={column.name}>
             <label>
               <input type="checkbox" onChange={() => choose([...chosen, column])} />
-              <span class="quiet">{column.title}</span>
+              <span class="quiet">
+                <Name text={column.title} />
+              </span>
             </label>
           </li>
         ))}

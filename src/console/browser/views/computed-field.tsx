@@ -2,7 +2,7 @@
 
 import type { Computed } from '../computed.ts';
 import { type Row, type Schema, shownType } from '../schema/types.ts';
-import { Prose } from './parts.tsx';
+import { Name, Prose } from './parts.tsx';
 import { shownValue } from './value.tsx';
 
 interface Props {
@@ -21,7 +21,9 @@ export function ComputedField({ schema, computed: { column, from }, before, give
     <div class="field" data-name={name}>
       <div class="label">
         <label for={id}>
-          <span class={deprecated ? 'deprecated' : ''}>{name}</span>
+          <span class={deprecated ? 'deprecated' : ''}>
+            <Name text={name} />
+          </span>
         </label>
         <span class="tag">computed</span>
         <span class="type">{shownType(column)}</span>

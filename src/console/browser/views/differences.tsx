@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import type { Column, Row, Schema } from '../schema/types.ts';
+import { Name } from './parts.tsx';
 import { shownValue } from './value.tsx';
 
 interface Props {
@@ -34,7 +35,9 @@ export function Differences({ columns, schema, sides }: Props) {
         <tbody>
           {differing.map((column) => (
             <tr key={column.name}>
-              <th scope="row">{column.reference?.name ?? column.name}</th>
+              <th scope="row">
+                <Name text={column.reference?.name ?? column.name} />
+              </th>
               {there.map(({ name, row }, at) => (
                 <td key={name} data-of={name}>
                   {there.length === 1

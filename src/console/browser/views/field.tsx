@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals';
 import type { FieldFault } from '../doors/wire.ts';
 import { type Column, type Input, type Row, type Schema, shownType } from '../schema/types.ts';
 import { FieldInput } from './field-input.tsx';
-import { Prose } from './parts.tsx';
+import { Name, Prose } from './parts.tsx';
 import { aboutOf, mayHaveLines } from './typed-input.tsx';
 
 interface Props {
@@ -42,7 +42,9 @@ export function Field({ schema, input, column, value, before, wrong, tried, faul
     >
       <div class="label">
         <label for={id}>
-          <span class={column.deprecated ? 'deprecated' : ''}>{label}</span>
+          <span class={column.deprecated ? 'deprecated' : ''}>
+            <Name text={label} />
+          </span>
           {input.required && <span class="required"> required</span>}
         </label>
         {mayHaveLines(column) && (

@@ -2,6 +2,7 @@
 
 import { computedOf } from '../computed.ts';
 import { type Resource, type Row, type Schema, shownType } from '../schema/types.ts';
+import { Name } from './parts.tsx';
 import { directionOf, shownValue } from './value.tsx';
 
 export function Fields({ resource, row, schema }: { resource: Resource; row: Row; schema: Schema }) {
@@ -11,7 +12,9 @@ export function Fields({ resource, row, schema }: { resource: Resource; row: Row
       {resource.columns.map((column) => (
         <div key={column.name}>
           <dt title={column.description}>
-            <span class={column.deprecated ? 'deprecated' : ''}>{column.reference?.name ?? column.name}</span>{' '}
+            <span class={column.deprecated ? 'deprecated' : ''}>
+              <Name text={column.reference?.name ?? column.name} />
+            </span>{' '}
             <span class="type">{shownType(column)}</span>
             {computed.has(column) && <p class="small">computed from {computed.get(column)?.join(', ')}</p>}
           </dt>

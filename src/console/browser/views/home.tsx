@@ -5,7 +5,7 @@ import type { Action, Resource, Schema } from '../schema/types.ts';
 import { isRefused, mayRun, token } from '../session.ts';
 import { CountOf } from './count.tsx';
 import { useSchemaDock } from './dock.tsx';
-import { Empty, Icon, Prose, SignIn } from './parts.tsx';
+import { Empty, Icon, Name, Prose, SignIn } from './parts.tsx';
 
 export function Home({ schema }: { schema: Schema }) {
   useSchemaDock(schema);
@@ -75,7 +75,9 @@ function ActionCard({ action }: { action: Action }) {
     <article class="card">
       <div class="title">
         <h2>
-          <a href={actionLink(name)}>{name}</a>
+          <a href={actionLink(name)}>
+            <Name text={name} />
+          </a>
         </h2>
         {!mayRun(action) && <Locked to="run" />}
       </div>
@@ -95,12 +97,18 @@ function Card({ resource, schema }: { resource: Resource; schema: Schema }) {
     <article class="card">
       <div class="title">
         <h2>
-          <a href={dataLink(name)}>{name}</a>
+          <a href={dataLink(name)}>
+            <Name text={name} />
+          </a>
         </h2>
         {isRefused(resource, 'LIST') ? <Locked to="read" /> : <CountOf resource={resource} schema={schema} />}
       </div>
       <p class="quiet">
-        {description ? <Prose text={description} /> : columns.map((column) => column.name).join(', ')}
+        {description ? (
+          <Prose text={description} />
+        ) : (
+          <Name text={columns.map((column) => column.name).join(', ')} />
+        )}
       </p>
       <p class="doorways">
         {rest && <span class="tag rest mono">{rest.path}</span>}

@@ -19,7 +19,7 @@ import { Heading } from './heading.tsx';
 import { later } from './later.tsx';
 import { listAsk, listLink } from './list-place.ts';
 import { Pager } from './pager.tsx';
-import { Empty, FaultNotice, Icon, Loading, SignIn } from './parts.tsx';
+import { Empty, FaultNotice, Icon, Loading, Name, SignIn } from './parts.tsx';
 import { ReadOnly } from './read-only.tsx';
 import { SelectedRows } from './selected-rows.tsx';
 import { useSelection } from './selection.ts';
@@ -100,7 +100,7 @@ function Listed({ schema, resource, query }: Props) {
   return (
     <>
       <Heading
-        title={resource.name}
+        title={<Name text={resource.name} />}
         about={resource.description}
         deprecated={resource.deprecated}
         count={total}
@@ -288,7 +288,11 @@ function NoList({ resource }: { resource: Resource }) {
   useDock([]);
   return (
     <>
-      <Heading title={resource.name} about={resource.description} deprecated={resource.deprecated}>
+      <Heading
+        title={<Name text={resource.name} />}
+        about={resource.description}
+        deprecated={resource.deprecated}
+      >
         <New resource={resource} />
       </Heading>
       {resource.operations.has('GET') ? (

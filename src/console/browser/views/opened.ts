@@ -14,3 +14,4 @@ export { ChangeMany, DeleteMany } from './many.tsx';
 export { Operate } from './operate/operate.tsx';
 export { Views } from './saved-views.tsx';
 export { Summoned } from './summoned.tsx';
+export { TokenDialog } from './token.tsx';

@@ -149,6 +149,15 @@ export function Prose({ text }: { text: string }) {
   );
 }
 
+/** The name of a type or a field: too long for its place, it is broken where a word of it begins. */
+export function Name({ text }: { text: string }) {
+  return (
+    <span>
+      {text.split(/(?=[A-Z][a-z])|(?<=_)/).flatMap((word, at) => (at > 0 ? [<wbr key={at} />, word] : word))}
+    </span>
+  );
+}
+
 /** What stands where there is nothing to show, and what can be done about it. */
 export function Empty({
   icon,

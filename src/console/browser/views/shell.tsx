@@ -16,12 +16,12 @@ import { Dock } from './dock.tsx';
 import { later } from './later.tsx';
 import { LeaveDialog } from './leave.tsx';
 import { offered } from './operate/places.ts';
-import { Icon } from './parts.tsx';
+import { Icon, Name } from './parts.tsx';
 import { Toast } from './toast.tsx';
-import { TokenDialog } from './token.tsx';
 import { tools } from './tools.ts';
 
 const Summoned = later(async () => (await import('./opened.ts')).Summoned);
+const TokenDialog = later(async () => (await import('./opened.ts')).TokenDialog);
 
 addEventListener('keydown', onShortcut);
 
@@ -224,7 +224,7 @@ function Side({ schema }: { schema: Schema | undefined }) {
               aria-current={area === 'data' && name === resource.name ? 'page' : undefined}
             >
               <Icon name={isRefused(resource, 'LIST') ? 'lock' : 'table'} />
-              {resource.name}
+              <Name text={resource.name} />
               {resource.deprecated && <span class="tag">deprecated</span>}
             </a>
           </li>
@@ -241,7 +241,7 @@ function Side({ schema }: { schema: Schema | undefined }) {
                   aria-current={area === 'actions' && name === action.name ? 'page' : undefined}
                 >
                   <Icon name={mayRun(action) ? 'play' : 'lock'} />
-                  {action.name}
+                  <Name text={action.name} />
                   {action.deprecated && <span class="tag">deprecated</span>}
                 </a>
               </li>

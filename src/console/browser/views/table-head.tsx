@@ -44,7 +44,7 @@ export function Head({
       scope="col"
       aria-colindex={column + 1}
       class={isList(of) ? '' : of.kind}
-      title={of.description}
+      title={of.description ?? called}
       // Not also by the box that selects all rows.
       aria-label={all ? called : undefined}
       aria-sort={ask && sort ? order : undefined}
