@@ -130,4 +130,50 @@ browsing('at first sight', () => {
       expect([place, all.length > 0, brokenWithin(all)]).toEqual([place, true, []]);
     }
   });
+
+  test('columns are as wide as what is in them after another filter, page or window, and stay while one edits and sorts', async () => {
+    const names = ['Ada', 'Countess Ada Lovelace, born Byron'];
+    for (const [at, name] of names.entries()) await duet.json('POST', '/countries', { code: `Z${at}`, name });
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const width = () =>
+      page
+        .locator('thead th')
+        .first()
+        .evaluate((each: any) => each.offsetWidth);
+    /** Whether its text is seen to its end. */
+    const isWhole = () =>
+      cell(page, 1, 1).evaluate(
+        (each: any) => each.scrollWidth <= each.clientWidth && each.textContent.trim(),
+      );
+    await here.go('#/data/Country?code[eq]=Z0&_columns=name,code');
+    await shows(isWhole, names[0]);
+    const narrow = await width();
+    await page.evaluate("location.hash = '#/data/Country?code[eq]=Z1&_columns=name,code'");
+    await shows(isWhole, names[1]);
+    const wide = await width();
+    expect(wide).toBeGreaterThan(narrow);
+    // Neither the order nor what is written makes a column jump.
+    await page.getByRole('button', { name: /^name/ }).click();
+    await page
+      .getByRole('columnheader', { name: 'name' })
+      .and(page.locator('[aria-sort="ascending"]'))
+      .waitFor();
+    await cell(page, 1, 1).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('textbox', { name: 'name' }).fill('A');
+    await page.keyboard.press('Enter');
+    await shows(isWhole, 'A');
+    expect(await width()).toBe(wide);
+    // In another window they are found anew, but for what somebody has said.
+    await page.setViewportSize({ width: 1600, height: 900 });
+    await shows(async () => (await width()) !== wide, true);
+    await page.evaluate("location.hash = '#/data/Country?code[eq]=Z0&_columns=name:90,code'");
+    await shows(width, 90);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.evaluate("location.hash = '#/data/Country?code[eq]=CH&_columns=name:90,code'");
+    await cell(page, 1, 1).getByText('Switzerland').waitFor();
+    expect(await width()).toBe(90);
+    expect(here.complaints).toEqual([]);
+  });
 });

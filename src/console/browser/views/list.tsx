@@ -8,7 +8,7 @@ import { isAway } from '../doors/wire.ts';
 import { dataLink } from '../links.ts';
 import { RELEVANCE, type Resource, type Row, type Schema } from '../schema/types.ts';
 import { isRefused, may, token } from '../session.ts';
-import { useAnswer } from './answer.ts';
+import { askKey, useAnswer } from './answer.ts';
 import { countAsk, useTotal } from './count.tsx';
 import { DeletedHere } from './deleted.tsx';
 import { type Shown, useDock } from './dock.tsx';
@@ -158,6 +158,7 @@ function Listed({ schema, resource, query }: Props) {
           rows={rows}
           schema={schema}
           ask={first}
+          page={askKey({ ...ask, sort: [] })}
           pending={pending}
           isCurrent={isCurrent}
           selection={canDo ? selection : undefined}

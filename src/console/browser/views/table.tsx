@@ -1,7 +1,7 @@
 /** Records as a table: a name that opens each, columns to choose and to resize, and no more of it drawn than is seen. */
 
 import { useSignal } from '@preact/signals';
-import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { retell } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
 import { allColumns, chosenColumns, isList, type Shown, writtenColumns } from '../columns.ts';
@@ -21,6 +21,8 @@ interface Props {
   schema: Schema;
   /** The first page: a new order begins there. Without it, the columns cannot be sorted, chosen or resized. */
   ask?: ListAsk;
+  /** Which rows of the type these are, in whichever order. */
+  page?: string;
   pending?: boolean;
   /** Whether the rows are those of the address; without a word they are. */
   isCurrent?: boolean;
@@ -44,7 +46,9 @@ export function Table(props: Props) {
     () => (ask ? columnsOf(ask, rows) : allColumns(resource, rows).filter(({ name }) => name !== without)),
     [resource, rows, choice, without],
   );
-  const [widths, setWidths] = useFrozen(section, head, columns, ask !== undefined);
+  const page = useRef(props.page);
+  if (isCurrent) page.current = props.page;
+  const [widths, setWidths] = useFrozen(section, head, columns, page.current);
   useRoomForNumbers(section, columns, rows, widths, setWidths);
   const keep = useKeptScroll(section, 'table', ask !== undefined && isCurrent);
   const editing = useSignal<At | undefined>(undefined);
@@ -158,26 +162,40 @@ export function chooseColumns(ask: ListAsk, columns: readonly Shown[]): void {
 
 type Widths = Readonly<Record<string, number>>;
 
-/** The widths that the browser has found for the first rows: they stay, whatever rows come after them. */
+/**
+ * The widths that the browser has found for the rows of a page: they stay, whatever is edited and in which order they are, and are
+ * found anew for another page and in a window of another width.
+ */
 function useFrozen(
   section: { readonly current: HTMLElement | null },
   head: { readonly current: HTMLTableRowElement | null },
   columns: readonly Shown[],
-  wanted: boolean,
+  page: string | undefined,
 ): [Widths | undefined, (widths: Widths) => void] {
-  const names = columns.map(({ name }) => name).join();
-  const frozen = useSignal<{ readonly names: string; readonly widths: Widths } | undefined>(undefined);
-  const widths = frozen.value?.names === names ? frozen.value.widths : undefined;
+  const of = [page, ...columns.map(({ name }) => name)].join();
+  const frozen = useSignal<{ readonly of: string; readonly widths: Widths } | undefined>(undefined);
+  const widths = frozen.value?.of === of ? frozen.value.widths : undefined;
   const put = (next: Widths) => {
-    frozen.value = { names, widths: next };
+    frozen.value = { of, widths: next };
   };
   useLayoutEffect(() => {
-    if (!wanted || widths || !head.current) return;
+    if (page === undefined || widths || !head.current) return;
     // A fraction less, and what just fits would be cut off.
     const cells = [...head.current.cells].map((cell) => Math.ceil(cell.getBoundingClientRect().width));
     const found = columns.map(({ name, width }, at): [string, number] => [name, width ?? cells[at] ?? 0]);
     put(fitted(Object.fromEntries(found), columns, section.current));
   });
+  useEffect(() => {
+    const { current } = section;
+    if (!current) return;
+    let width = current.offsetWidth;
+    const observer = new ResizeObserver(() => {
+      if (current.offsetWidth !== width) frozen.value = undefined;
+      width = current.offsetWidth;
+    });
+    observer.observe(current);
+    return () => observer.disconnect();
+  }, []);
   return [widths, put];
 }
 
