@@ -176,4 +176,99 @@ browsing('at first sight', () => {
     expect(await width()).toBe(90);
     expect(here.complaints).toEqual([]);
   });
+
+  test('values of an enum that are deprecated come last and say so, in forms and in filters', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const last = (of: string) =>
+      page.locator(of).evaluateAll((all: any[]) => [all.length, all.at(-1)?.textContent, all.at(-1)?.title]);
+    await duet.json('PUT', '/exhibits/5', { stage: 'ABANDONED' });
+    const told = 'Delete it instead.';
+    // The one that the record has stays.
+    await here.go('#/data/Exhibit/record/5/edit');
+    await shows(() => page.locator('#field-stage').inputValue(), 'ABANDONED');
+    expect(await last('#field-stage option')).toEqual([4, 'ABANDONED (deprecated)', told]);
+    for (const operator of ['eq', 'in']) {
+      await here.go('#/data/Hall');
+      await here.go(`#/data/Exhibit?stage[${operator}]=DONE`);
+      await page.getByRole('button', { name: 'Filter' }).click();
+      const values = operator === 'eq' ? '[aria-label="Value"] option' : '.boxes label';
+      await shows(() => last(values), [4, 'ABANDONED (deprecated)', told]);
+    }
+    await page.getByLabel('ABANDONED (deprecated)').check();
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await shows(() => page.url().split('?')[1], 'stage[in]=DONE,ABANDONED');
+  });
+
+  test.each([360, 1280])('at %d px a long text leaves room for the rest of its record', async (width) => {
+    await using here = await visit(duet.url, { viewport: { width, height: 740 } });
+    const { page } = here;
+    await here.go('#/data/Exhibit/record/2');
+    const text = page.locator('dl.fields > div', { hasText: 'A long text.' }).locator('dd > div');
+    const lines = () =>
+      text.evaluate((each: any) =>
+        Math.round(
+          each.clientHeight / Number.parseFloat((globalThis as any).getComputedStyle(each).lineHeight),
+        ),
+      );
+    const more = page.getByRole('button', { name: 'Show all' });
+    await more.waitFor();
+    expect(await more.count()).toBe(1);
+    expect(await more.getAttribute('aria-expanded')).toBe('false');
+    expect(await lines()).toBe(12);
+    await more.click();
+    const less = page.getByRole('button', { name: 'Show less' });
+    await less.waitFor();
+    expect(await less.getAttribute('aria-expanded')).toBe('true');
+    expect(await lines()).toBeGreaterThan(12);
+    await less.click();
+    await more.waitFor();
+    await shows(lines, 12);
+  });
+
+  test('a form shows below its inputs what only the service fills in', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Exhibit/record/3/edit');
+    const filled = page.locator('form .filled');
+    await filled.getByRole('heading', { name: 'Filled in by the service' }).waitFor();
+    expect(await filled.locator('dt > span:first-child').allTextContents()).toEqual(['id', 'createdAt']);
+    expect(await filled.locator('dd').first().textContent()).toBe('3');
+    expect(await filled.locator('input, button').count()).toBe(0);
+    // A key that people give is not among it.
+    await here.go('#/data/Country/record/CH/edit');
+    await page.locator('#field-name').waitFor();
+    expect(await filled.count()).toBe(0);
+  });
+
+  test('on a telephone the diagram begins at its first type, large enough to be read', async () => {
+    await using here = await visit(duet.url, NARROW);
+    const { page } = here;
+    await here.go('#/schema');
+    const boxes = page.locator('.diagram .box');
+    await boxes.first().waitFor();
+    /** The scale, and whether the uppermost type stands whole in the upper half of the window. */
+    const begins = async () => {
+      const scale = await page
+        .locator('.diagram svg > g')
+        .evaluate((each: any) => each.transform.baseVal[1].matrix.a);
+      const all = await boxes.evaluateAll((each: any[]) =>
+        each.map((box) => box.getBoundingClientRect().toJSON()),
+      );
+      const [{ left, right, top }] = all.toSorted((one, other) => one.top - other.top);
+      return [scale >= 1, left >= 0 && right <= 360 && top >= 0 && top < 300];
+    };
+    await shows(begins, [true, true]);
+  });
+
+  test('what an input of “View as” takes is told as an example, and not as if it were filled in', async () => {
+    await using here = await visit(duet.url);
+    await here.go('#/operate/access');
+    await here.page.getByRole('textbox', { name: 'Subject' }).waitFor();
+    const told = await here.page
+      .locator('form.who input')
+      .evaluateAll((all: any[]) => all.map((each) => each.placeholder));
+    expect(told.length).toBe(3);
+    expect(told.filter((each) => !each.startsWith('for example '))).toEqual([]);
+  });
 });

@@ -12,6 +12,7 @@ import {
   RELEVANCE,
   type Resource,
 } from './types.ts';
+import { choicesIn } from './values.ts';
 
 export const introspectionQuery = `query Introspection {
   __schema {
@@ -29,7 +30,7 @@ export const introspectionQuery = `query Introspection {
         type { ...Type }
       }
       inputFields(includeDeprecated: true) { name type { ...Type } }
-      enumValues(includeDeprecated: true) { name }
+      enumValues(includeDeprecated: true) { name deprecationReason }
     }
   }
 }
@@ -63,7 +64,7 @@ export interface Type {
   readonly description: string | null;
   readonly fields: readonly Field[] | null;
   readonly inputFields: readonly Argument[] | null;
-  readonly enumValues: readonly { readonly name: string }[] | null;
+  readonly enumValues: readonly { readonly name: string; readonly deprecationReason: string | null }[] | null;
 }
 
 export interface Introspection {
@@ -196,7 +197,7 @@ class Reader {
           type: type.name,
           list: isList(field.type),
           required: field.type.kind === 'NON_NULL',
-          choices: type.enumValues?.map(({ name }) => name) ?? [],
+          ...choicesOf(type),
           bounds: {},
           operators: names,
           sortable: this.#orders.some(({ name }) => name === field.name),
@@ -278,4 +279,15 @@ export function written({ kind, name, ofType }: TypeRef): string {
   if (kind === 'NON_NULL' && ofType) return `${written(ofType)}!`;
   if (kind === 'LIST' && ofType) return `[${written(ofType)}]`;
   return name ?? '';
+}
+
+function choicesOf({ enumValues }: Type) {
+  const values = enumValues ?? [];
+  const outdated = values.flatMap(({ name, deprecationReason: why }): [string, string][] =>
+    why === null ? [] : [[name, why]],
+  );
+  return choicesIn(
+    values.map(({ name }) => name),
+    Object.fromEntries(outdated),
+  );
 }

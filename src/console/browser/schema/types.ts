@@ -43,8 +43,10 @@ export interface Column extends Described {
   readonly type: string;
   readonly list: boolean;
   readonly required: boolean;
-  /** The values of an enum. */
+  /** The values of an enum; those that are deprecated come last. */
   readonly choices: readonly string[];
+  /** Why some of them are. */
+  readonly outdated?: Readonly<Record<string, string>> | undefined;
   readonly bounds: Bounds;
   /** As the grammar of filters has them for this column. */
   readonly operators: readonly string[];

@@ -55,13 +55,28 @@ export function columnOf(name: string, told: JsonSchema, schemas: Schemas): Colu
     type: isId ? 'ID' : (value.$ref?.split('/').pop() ?? typeNames[kind]),
     list,
     required: !nullable,
-    choices: value.enum ?? [],
+    ...choicesIn(value.enum ?? [], outdatedIn(value.description)),
     // Those of a key that the service gives are of no use to anybody who chooses a record by its name.
     bounds: kind === 'id' ? {} : boundsOf(value),
     operators: [],
     sortable: false,
     ...wordsOf(told),
   };
+}
+
+/** What is deprecated comes last. */
+export function choicesIn(
+  values: readonly string[],
+  outdated: Readonly<Record<string, string>>,
+): Pick<Column, 'choices' | 'outdated'> {
+  const choices = values.toSorted((one, other) => Number(one in outdated) - Number(other in outdated));
+  return { choices, outdated };
+}
+
+/** `- `GONE`: Deprecated: why`: the document tells of values in the description of their enum, and there alone. */
+function outdatedIn(description = ''): Record<string, string> {
+  const told = description.matchAll(/^- `(\w+)`: (?:.* )?Deprecated: (.*)$/gm);
+  return Object.fromEntries([...told].map(([, name, why]) => [name, why]));
 }
 
 export function wordsOf({ description, deprecated }: JsonSchema): {

@@ -51,8 +51,10 @@ export function Diagram({ schema }: { schema: Schema }) {
     const above = isNarrow.value ? 0 : TOOLS;
     const height = all - above;
     hasRoom.value = Math.min(width / whole.width, height / whole.height) >= SMALL;
-    const scale = Math.min(LARGE, width / picture.width, height / picture.height);
-    const readable = Math.max(scale, least);
+    // A narrow one is begun at its first type, and not shown from afar.
+    const isBegun = isNarrow.value && least === SMALL;
+    const scale = Math.min(LARGE, width / picture.width, isBegun ? LARGE : height / picture.height);
+    const readable = Math.max(scale, isBegun ? 1 : least);
     camera.value = {
       scale: readable,
       x: Math.max(0, (width - picture.width * readable) / 2),

@@ -14,6 +14,7 @@ import { tell } from '../told.ts';
 import { Conflict, changedIn, keptOf } from './conflict.tsx';
 import { type Shown, useDock } from './dock.tsx';
 import { useDraft } from './draft.ts';
+import { Fields } from './fields.tsx';
 import { useFollowed } from './following.tsx';
 import { Form } from './form.tsx';
 import { Heading } from './heading.tsx';
@@ -133,6 +134,9 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
       </Empty>
     ) : null;
   }
+  const computed = computedOf(resource);
+  const shown = [...resource.create, ...resource.update, ...computed.map(({ column }) => column)];
+  const filled = resource.columns.filter((column) => !shown.some(({ name }) => name === column.name));
   return (
     <>
       <Heading
@@ -174,7 +178,7 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
             // What is there cannot be taken away; a list may be empty, and a switch is always either.
             input: { ...input, required: column.required && !column.list && column.kind !== 'boolean' },
           }))}
-          computed={computedOf(resource)}
+          computed={computed}
           lists={resource.inverses.filter(
             ({ name, linkedBy }) => linkedBy.includes('UPDATE') && Array.isArray(related.value[name]),
           )}
@@ -183,7 +187,14 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
           cancel={link}
           submit="Save"
           onSave={() => draft.save(() => update(given.value, before.value?.version))}
-        />
+        >
+          {filled.length > 0 && (
+            <section class="filled">
+              <h2>Filled in by the service</h2>
+              <Fields {...{ resource, schema }} row={{ ...related.value, ...row }} columns={filled} />
+            </section>
+          )}
+        </Form>
       )}
     </>
   );

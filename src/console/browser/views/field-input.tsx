@@ -118,9 +118,7 @@ function OneInput({ id, label, column, value, was, schema, before, fallback, inv
           {(value === undefined || value === null || mayBeNull) && (
             <option value="">{placeholder || 'not set'}</option>
           )}
-          {(column.kind === 'boolean' ? ['true', 'false'] : values).map((choice) => (
-            <option key={choice}>{choice}</option>
-          ))}
+          <Choices column={column} values={column.kind === 'boolean' ? ['true', 'false'] : values} />
         </select>
       );
     }
@@ -160,6 +158,22 @@ function OneInput({ id, label, column, value, was, schema, before, fallback, inv
     default:
       return <TextInput {...typed} />;
   }
+}
+
+export function Choices({ column, values }: { column: Column | undefined; values: readonly string[] }) {
+  return (
+    <>
+      {values.map((choice) => (
+        <option key={choice} value={choice} title={column?.outdated?.[choice]}>
+          {calledIn(column, choice)}
+        </option>
+      ))}
+    </>
+  );
+}
+
+export function calledIn(column: Column | undefined, choice: string): string {
+  return choice in (column?.outdated ?? {}) ? `${choice} (deprecated)` : choice;
 }
 
 /** What an input without a value stands for. */

@@ -12,7 +12,7 @@ import {
 import { scalar } from '../scalar.ts';
 import type { Column, Resource, Schema } from '../schema/types.ts';
 import { Unreadable } from '../typed.ts';
-import { FieldInput } from './field-input.tsx';
+import { Choices, calledIn, FieldInput } from './field-input.tsx';
 import { Icon } from './parts.tsx';
 import { ReferenceList } from './reference-list.tsx';
 
@@ -189,14 +189,12 @@ function Operand({ column, part, schema, onChange }: OperandProps) {
         value={part.text}
         onChange={(event) => onChange({ text: event.currentTarget.value })}
       >
-        {choices.map((choice) => (
-          <option key={choice}>{choice}</option>
-        ))}
+        <Choices column={column} values={choices} />
       </select>
     );
   const isList = /^(in|has(Some|Every))$/.test(part.operator);
   if (column && isList && column.choices.length > 0)
-    return <Boxes choices={column.choices} text={part.text} onChange={(text) => onChange({ text })} />;
+    return <Boxes column={column} text={part.text} onChange={(text) => onChange({ text })} />;
   const target = column?.reference && schema.byName.get(column.reference.target);
   if (column && target && isList)
     return (
@@ -234,19 +232,20 @@ function Operand({ column, part, schema, onChange }: OperandProps) {
 }
 
 interface BoxesProps {
-  choices: readonly string[];
+  column: Column;
   /** Those that are ticked, with commas between them. */
   text: string;
   onChange: (text: string) => void;
 }
 
-function Boxes({ choices, text, onChange }: BoxesProps) {
+function Boxes({ column, text, onChange }: BoxesProps) {
+  const { choices, outdated } = column;
   const ticked = new Set(text.split(',').map((each) => each.trim()));
   return (
     <fieldset class="line boxes">
       <legend class="sr">Value</legend>
       {choices.map((choice) => (
-        <label key={choice}>
+        <label key={choice} title={outdated?.[choice]}>
           <input
             type="checkbox"
             checked={ticked.has(choice)}
@@ -255,7 +254,7 @@ function Boxes({ choices, text, onChange }: BoxesProps) {
               onChange(choices.filter((each) => (each === choice ? is : ticked.has(each))).join(', '));
             }}
           />
-          {choice}
+          {calledIn(column, choice)}
         </label>
       ))}
     </fieldset>

@@ -1,6 +1,7 @@
 /** Forms, generated from the schema, and that of a new record. */
 
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import type { Ask } from '../ask.ts';
 import { type Computed, computedOf } from '../computed.ts';
@@ -96,6 +97,8 @@ interface FormProps {
   before: Row;
   cancel?: string;
   submit: string;
+  /** What is there to be read, below what is filled in. */
+  children?: ComponentChildren;
   onSave: () => Promise<void>;
 }
 
@@ -108,6 +111,7 @@ export function Form({
   before,
   cancel,
   submit,
+  children,
   onSave,
 }: FormProps) {
   const { form, given, saving } = draft;
@@ -187,6 +191,7 @@ export function Form({
           onChange={(value) => put({ name }, value)}
         />
       ))}
+      {children}
       <div class="tools">
         {fault && (fault.errors.length === 0 || elsewhere.length > 0) && (
           <FaultNotice fault={fault} errors={elsewhere} />

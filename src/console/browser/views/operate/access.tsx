@@ -170,9 +170,14 @@ function Who({ somebody, named }: { somebody: Somebody; named: readonly string[]
   const unknown = namesIn(roles.value).filter((role) => role !== 'authenticated' && !named.includes(role));
   return (
     <form class="who card" onSubmit={explain}>
-      <Line label="Subject" value={subject} placeholder="their user id, as their token has it" />
+      <Line label="Subject" value={subject} placeholder="for example ann" />
       <Roles value={roles} known={named} />
-      <Line label="Other claims, as JSON" value={claims} placeholder={'{"team": 3}'} wrong={wrong} />
+      <Line
+        label="Other claims, as JSON"
+        value={claims}
+        placeholder={'for example {"team": 3}'}
+        wrong={wrong}
+      />
       <div class="tools">
         <button type="submit" class="primary">
           Show what they may do

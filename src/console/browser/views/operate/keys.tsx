@@ -117,7 +117,7 @@ function NewKey({ onDone }: { onDone: () => void }) {
     >
       {(wrong) => (
         <>
-          <Line label="Name" value={name} placeholder="ci" required wrong={wrong('name')} />
+          <Line label="Name" value={name} placeholder="for example ci" required wrong={wrong('name')} />
           <KnownRoles value={roles} wrong={wrong('roles')} />
         </>
       )}

@@ -100,7 +100,12 @@ export function Roles({
   const offered = [...new Set([...known, 'admin', 'metrics'])].filter((role) => role !== 'authenticated');
   return (
     <div class="roles">
-      <Line label="Roles, separated by commas" value={value} placeholder="none" wrong={wrong} />
+      <Line
+        label="Roles, separated by commas"
+        value={value}
+        placeholder={`for example ${offered[0]}`}
+        wrong={wrong}
+      />
       <p class="items">
         {offered.map((role) => (
           <button

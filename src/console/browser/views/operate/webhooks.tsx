@@ -279,14 +279,14 @@ function NewWebhook({ onDone }: { onDone: () => void }) {
           <Line
             label="URL of the receiver"
             value={url}
-            placeholder="https://shop.example/hooks"
+            placeholder="for example https://shop.example/hooks"
             required
             wrong={wrong('url')}
           />
           <Line
             label="Events, separated by commas"
             value={on}
-            placeholder={`${types[0] ?? 'Book'}.created`}
+            placeholder={`for example ${types[0] ?? 'Book'}.created`}
             required
             wrong={wrong('on')}
           />
