@@ -377,10 +377,7 @@ browsing.each([...databases])('editing, on %s', (database) => {
       'things.csv · 64 B · 3 records · 1 column left out: Number · 1 error',
     );
     await page.getByLabel('Field of Number').selectOption('count');
-    await shows(faults, [
-      'line 4, count: Not a number: write one as 12.',
-      'line 5, title: is required',
-    ]);
+    await shows(faults, ['line 4, count: Not a number: write one as 12.', 'line 5, title: is required']);
     // The verdict stands at the top, is announced, and leads to the errors below.
     await shows(() => told.textContent(), 'things.csv · 64 B · 3 records · 2 errors');
     await told.getByRole('button', { name: '2 errors' }).click();

@@ -321,8 +321,8 @@ browsing.each([...databases])('on %s', (database) => {
     // How high a line is can be read, and what there is none of has no line.
     const highest = page.getByRole('region', { name: 'Requests per second' }).locator('.scaled span').first();
     expect(Number.parseFloat((await highest.textContent()) ?? '')).toBeGreaterThan(0);
-    expect(await page.locator('polyline.bad').count()).toBe(0);
-    expect(await page.locator('.plot.large polyline.second').count()).toBeGreaterThan(1);
+    expect(await page.locator('path.bad').count()).toBe(0);
+    expect(await page.locator('.plot.large path.second').count()).toBeGreaterThan(1);
     // What the page itself reads is no use of the service.
     expect(await routes.getByText('GET /metrics').count()).toBe(0);
     expect(here.complaints).toEqual([]);

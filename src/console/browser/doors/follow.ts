@@ -2,7 +2,7 @@
 
 import { look } from '../presence.ts';
 import type { Resource } from '../schema/types.ts';
-import { authorization } from './send.ts';
+import { authorization, wasSent } from './send.ts';
 
 /** Until one tries again to follow: longer each time. */
 const PAUSES_MS = [1000, 2000, 5000, 15_000, 30_000];
@@ -17,6 +17,7 @@ export async function follow(
   for (let failures = 0; !signal.aborted; failures++) {
     try {
       const response = await asked(resource, key, signal);
+      wasSent(response);
       // What is refused now is refused again.
       if (response.status >= 400 && response.status < 500) return;
       if (response.ok && response.body) {

@@ -67,7 +67,7 @@ function SetTo({ id, column, to, mark, why, onChange }: Props & { to: unknown; m
         document.getElementById(id)?.focus();
       }}
     >
-      {mark}
+      set to {mark}
     </button>
   );
 }

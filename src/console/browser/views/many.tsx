@@ -134,7 +134,7 @@ export function DeleteMany({ resource, schema, where, count, rows, onDone, onClo
     >
       <Named {...{ resource, schema, rows, count }} />
       <p>
-        <Undone resource={resource} schema={schema} it="them" />
+        <Undone resource={resource} schema={schema} it={count === 1 ? 'it' : 'them'} />
       </p>
     </Confirmed>
   );
@@ -235,7 +235,8 @@ function Confirmed({ ask, schema, rows, title, isReady, done, onDone, onClose, c
         {children}
         <p>
           {!isByKeys(ask) && `If more records match when it runs, nothing is ${done.toLowerCase()}. `}
-          All of them or none: this request is sent, in one transaction.
+          {ask.atMost > 1 && 'All of them or none: '}
+          {ask.atMost > 1 ? 'this' : 'This'} request is sent, in one transaction.
         </p>
         <div class="doors">
           <RestDoor wire={wireOf(ask, 'rest', schema)} ask={ask} schema={schema} />

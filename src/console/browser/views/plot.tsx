@@ -1,7 +1,8 @@
 /** A small plot: lines over time, from nothing up to the highest value that is in it. */
 
 export interface Line {
-  readonly values: readonly number[];
+  /** Undefined where there was nothing to measure: the line has a gap. */
+  readonly values: readonly (number | undefined)[];
   /** How it is drawn: `first`, `second`, `third` or `bad`. */
   readonly look: string;
 }
@@ -22,7 +23,7 @@ const MARGIN = 2;
 const FULL = 15;
 
 export function Plot({ lines, label, written, large = false }: Props) {
-  const highest = Math.max(0, ...lines.flatMap(({ values }) => values));
+  const highest = Math.max(0, ...lines.flatMap(({ values }) => values.map((value = 0) => value)));
   const y = (value: number) =>
     HEIGHT - MARGIN - (highest === 0 ? 0 : (value / highest) * (HEIGHT - 2 * MARGIN));
   const told = `${label}, at most ${written(highest)}`;
@@ -39,9 +40,13 @@ export function Plot({ lines, label, written, large = false }: Props) {
       {lines.map(({ values, look }) => {
         const step = WIDTH / (Math.max(FULL, values.length) - 1);
         const x = (at: number) => WIDTH - (values.length - 1 - at) * step;
-        const points = values.map((value, at) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`);
+        const points = values.map((value, at) => {
+          if (value === undefined) return '';
+          const isNext = values[at - 1] !== undefined;
+          return `${isNext ? 'L' : 'M'}${x(at).toFixed(1)},${y(value).toFixed(1)}${isNext ? '' : 'h0'}`;
+        });
         if (points.length < 2) return null;
-        return <polyline key={look} class={look} points={points.join(' ')} />;
+        return <path key={look} class={look} d={points.join('')} />;
       })}
     </svg>
   );
@@ -50,7 +55,7 @@ export function Plot({ lines, label, written, large = false }: Props) {
     <div class="scaled">
       {plot}
       <span class="quiet small" aria-hidden="true">
-        {written(highest)}
+        {highest > 0 && written(highest)}
       </span>
       <span class="quiet small" aria-hidden="true">
         0

@@ -49,9 +49,11 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
           It never was there, was deleted, or is not visible to you.
           {past && ' If it was deleted, its history can bring it back.'}
         </span>
-        <a class="button" href={dataLink(resource.name)}>
-          All {resource.plural}
-        </a>
+        {resource.operations.has('LIST') && (
+          <a class="button" href={dataLink(resource.name)}>
+            All {resource.plural}
+          </a>
+        )}
         {past}
       </Empty>
     );

@@ -137,7 +137,8 @@ function Summary() {
           : 'No requests while this page has watched.'}
       </p>
     );
-  const values = (of: (flow: Flow) => number | undefined) => past.map((flow) => (flow && of(flow)) ?? 0);
+  const measured: Values = (of) => past.map((flow) => flow && of(flow));
+  const values: Values = (of) => measured(of).map((value = 0) => value);
   return (
     <div class="cards figures">
       <Figure title="Requests per second" figures={[['', rate(all.perSecond)]]}>
@@ -161,9 +162,9 @@ function Summary() {
           label="Latency: p50, p95 and p99"
           written={milliseconds}
           lines={[
-            { look: 'third', values: values((flow) => flow.p99) },
-            { look: 'second', values: values((flow) => flow.p95) },
-            { look: 'first', values: values((flow) => flow.p50) },
+            { look: 'third', values: measured((flow) => flow.p99) },
+            { look: 'second', values: measured((flow) => flow.p95) },
+            { look: 'first', values: measured((flow) => flow.p50) },
           ]}
         />
       </Figure>
@@ -181,7 +182,7 @@ function Summary() {
   );
 }
 
-type Values = (of: (flow: Flow) => number | undefined) => number[];
+type Values = (of: (flow: Flow) => number | undefined) => (number | undefined)[];
 
 /** What there is none of has no line. */
 function failures(values: Values): readonly Line[] {
@@ -189,7 +190,7 @@ function failures(values: Values): readonly Line[] {
     { look: 'second', values: values((flow) => flow.refusedPerSecond) },
     { look: 'bad', values: values((flow) => flow.errorsPerSecond) },
   ];
-  return lines.filter((line) => line.values.some((value) => value > 0));
+  return lines.filter((line) => line.values.some(Boolean));
 }
 
 interface FigureProps {
@@ -264,12 +265,11 @@ const HEADS = [
   ['latency', ''],
   ['refused/s', 'int'],
   ['errors/s', 'int'],
-  ['both', ''],
 ] as const;
 
 function FlowRow({ flow, past }: { flow: Flow; past: readonly (Flow | undefined)[] }) {
   const { name, perSecond, refusedPerSecond, errorsPerSecond, p50, p95, p99 } = flow;
-  const values = (of: (flow: Flow) => number | undefined) => past.map((each) => (each && of(each)) ?? 0);
+  const values: Values = (of) => past.map((each) => each && of(each));
   return (
     <tr>
       <th scope="row" class="mono">
@@ -297,13 +297,6 @@ function FlowRow({ flow, past }: { flow: Flow; past: readonly (Flow | undefined)
       </td>
       <td class="int">{rate(refusedPerSecond)}</td>
       <td class={errorsPerSecond > 0 ? 'int bad' : 'int'}>{rate(errorsPerSecond)}</td>
-      <td>
-        <Plot
-          label={`${name}: errors and refused requests per second`}
-          written={rate}
-          lines={failures(values)}
-        />
-      </td>
     </tr>
   );
 }

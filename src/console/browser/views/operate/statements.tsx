@@ -71,7 +71,11 @@ export function Statements() {
                       <span class="quiet">
                         last <Time at={at} /> UTC
                       </span>
-                      {requestId && <Id of={requestId} />}
+                      {requestId && (
+                        <span class="quiet">
+                          in request <Id of={requestId} />
+                        </span>
+                      )}
                       <Copy text={() => sql} label="Copy the SQL" />
                     </header>
                     {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard */}
