@@ -281,8 +281,9 @@ browsing('tables', () => {
     await at(3).waitFor();
     expect(await row.getByRole('textbox').inputValue()).toBe('not saved yet');
     await row.getByRole('textbox').press('Escape');
+    // There, long texts have more room, too: of the last columns, some may be out of sight.
     await page.setViewportSize({ width: 3840, height: 900 });
-    await shows(drawn, 20);
+    await shows(async () => (await drawn()) > 16, true);
     expect(here.complaints).toEqual([]);
   });
 
