@@ -65,7 +65,7 @@ export async function dev(
     if (digest() === loaded && child.exitCode === null) return;
     // Nothing is served that could be kept, and what is wrong now is for the console to tell.
     if (state === 'waiting') return restart();
-    const checking = Bun.spawn([...self(), 'check', ...args], { stdio: ['ignore', 'ignore', 'inherit'] });
+    const checking = Bun.spawn([...self(), 'prepare', ...args], { stdio: ['ignore', 'ignore', 'inherit'] });
     if ((await checking.exited) === 0) await restart();
   };
   // One after the other: two that start the server at once would leave one behind.

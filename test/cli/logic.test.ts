@@ -141,8 +141,12 @@ test('`duet dev` keeps the types of what the schema file says now, where they ar
     cwd: folder.path,
     env: { PORT: String(port), ...COMPILER },
     stdout: 'ignore',
-    stderr: 'inherit',
+    stderr: 'pipe',
   });
+  let told = '';
+  const reading = (async () => {
+    for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) told += chunk;
+  })();
   const written = () => Bun.file(folder.file('duet.gen.ts')).text();
   try {
     await until('the first start', async () => (await slug(`http://127.0.0.1:${port}`)) === 'a b0.3');
@@ -153,9 +157,14 @@ test('`duet dev` keeps the types of what the schema file says now, where they ar
       const answer = await fetch(`http://127.0.0.1:${port}/books`);
       return 'pages' in ((await answer.json()) as any)[0];
     });
+    // What the records that there are cannot become is told, and what was served still is.
+    await Bun.write(folder.file('schema.graphql'), SCHEMA.replace('slug:', 'isbn: String!  slug:'));
+    await until('the refusal', async () => told.includes('isbn'));
+    expect((await fetch(`http://127.0.0.1:${port}/books`)).status).toBe(200);
   } finally {
     child.kill('SIGTERM');
     await child.exited;
+    await reading;
   }
 }, 120_000);
 
