@@ -67,7 +67,8 @@ function SetTo({ id, column, to, mark, why, onChange }: Props & { to: unknown; m
         document.getElementById(id)?.focus();
       }}
     >
-      set to {mark}
+      <span>set to </span>
+      {mark}
     </button>
   );
 }
