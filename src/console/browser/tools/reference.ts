@@ -53,9 +53,11 @@ function follow(): void {
   const { hash } = window.parent.location;
   if (!isShown() || hash === location.hash) return;
   replace(null, '', hash);
-  if (hash === HERE) return scrollTo(0, 0);
-  dispatchEvent(new PopStateEvent('popstate'));
-  for (const ms of DRAWN_MS) setTimeout(stay, ms, hash);
+  if (hash === HERE) scrollTo(0, 0);
+  else {
+    dispatchEvent(new PopStateEvent('popstate'));
+    for (const ms of DRAWN_MS) setTimeout(stay, ms, hash);
+  }
 }
 
 /** What is drawn above a place only when it comes near pushes that place away again. */
