@@ -1,12 +1,12 @@
 /** The table of a resource: its columns, its filter, its order, its pages. */
 
 import { useSignal } from '@preact/signals';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { go, retell } from '../address.ts';
+import { useEffect, useMemo } from 'preact/hooks';
+import { go } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
 import { isAway } from '../doors/wire.ts';
 import { dataLink } from '../links.ts';
-import { RELEVANCE, type Resource, type Row, type Schema } from '../schema/types.ts';
+import type { Resource, Row, Schema } from '../schema/types.ts';
 import { isRefused, may, token } from '../session.ts';
 import { askKey, useAnswer } from './answer.ts';
 import { countAsk, useTotal } from './count.tsx';
@@ -21,6 +21,7 @@ import { listAsk, listLink } from './list-place.ts';
 import { Pager } from './pager.tsx';
 import { Empty, FaultNotice, Icon, Loading, Name, SignIn } from './parts.tsx';
 import { ReadOnly } from './read-only.tsx';
+import { Search } from './search.tsx';
 import { SelectedRows } from './selected-rows.tsx';
 import { useSelection } from './selection.ts';
 import { Table } from './table.tsx';
@@ -186,62 +187,6 @@ const panels = [
   ['Columns', 'columns', 'c'],
   ['Views', 'star', 'v'],
 ] as const;
-
-/** Long enough not to ask for every letter of a word. */
-const PAUSE_MS = 250;
-
-/** Searches while somebody types. The most relevant come first, until another order is chosen. */
-function Search({ ask }: { ask: ListAsk }) {
-  const given = ask.search ?? ask.find ?? '';
-  const words = useSignal(given);
-  const searched = useRef(given);
-  // Back, or a saved view, brings other words.
-  useEffect(() => {
-    if (given !== searched.current) words.value = given;
-    searched.current = given;
-  }, [given]);
-  const search = () => {
-    const wanted = words.value.trim();
-    if (wanted === searched.current) return;
-    const text = wanted || undefined;
-    const others = ask.sort.filter((each) => each.replace(/^-/, '') !== RELEVANCE);
-    const sort = wanted ? [RELEVANCE] : others;
-    const next = ask.resource.searchable ? { search: text, sort } : { find: text };
-    // One step back leads to the list as it was before the first letter.
-    const follow = searched.current === '' ? go : retell;
-    searched.current = wanted;
-    follow(listLink({ ...ask, ...next }));
-  };
-  useEffect(() => {
-    const timer = setTimeout(search, PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [words.value]);
-  return (
-    <form
-      class="search"
-      onSubmit={(event) => {
-        event.preventDefault();
-        search();
-      }}
-    >
-      <input
-        type="search"
-        aria-keyshortcuts="/"
-        aria-label={`Search ${ask.resource.plural}`}
-        placeholder={`Search ${ask.resource.plural}`}
-        value={words.value}
-        onKeyDown={(event) => {
-          if (event.key !== 'ArrowDown') return;
-          event.preventDefault();
-          document.querySelector<HTMLElement>('td')?.focus();
-        }}
-        onInput={(event) => {
-          words.value = event.currentTarget.value;
-        }}
-      />
-    </form>
-  );
-}
 
 function files(ask: ListAsk): Shown[] {
   if (!ask.resource.rest) return [];
