@@ -128,7 +128,7 @@ browsing('drafts', () => {
       await question(page).waitFor();
       await page.keyboard.press('Escape');
       await page.getByRole('button', { name: 'Save selected values' }).click();
-      await page.locator('dl.fields').waitFor();
+      await page.locator('main > dl.fields').waitFor();
       expect(await duet.json('GET', `/things/${id}`)).toMatchObject({ nick: null, code: 'mine' });
     });
 
@@ -140,12 +140,12 @@ browsing('drafts', () => {
       await other.goto(page.url());
       await other.locator('#field-code').fill('second');
       await other.getByRole('button', { name: 'Save' }).click();
-      await other.locator('dl.fields').waitFor();
+      await other.locator('main > dl.fields').waitFor();
       expect(await here.input('nick').inputValue()).toBe('of the first');
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('Somebody has changed this record').waitFor();
       await page.getByRole('button', { name: 'Save selected values' }).click();
-      await page.locator('dl.fields').waitFor();
+      await page.locator('main > dl.fields').waitFor();
       expect(await duet.json('GET', `/things/${id}`)).toMatchObject({ nick: 'of the first', code: 'second' });
     });
 
@@ -226,7 +226,7 @@ type Note @resource
         await take(await tokenOf('ann'));
         await dialog.waitFor({ state: 'detached' });
         await page.getByRole('button', { name: 'Save' }).click();
-        await page.locator('dl.fields').waitFor();
+        await page.locator('main > dl.fields').waitFor();
         expect((await duet.json('GET', '/notes/1')).text).toBe('typed');
         expect(here.complaints).toEqual([]);
       } finally {

@@ -231,7 +231,7 @@ browsing('inputs', () => {
       await keyboard.press('Control+A');
       await keyboard.type('Nick');
       await keyboard.press('Enter');
-      await page.locator('dl.fields').waitFor();
+      await page.locator('main > dl.fields').waitFor();
       expect(sent).toEqual([{ body: 'one\ntwo\nthree', nick: 'Nick' }]);
 
       await page.getByRole('link', { name: 'Edit' }).click();
@@ -254,7 +254,7 @@ browsing('inputs', () => {
       await keyboard.press('Control+A');
       await keyboard.insertText('Two words');
       await keyboard.press('Enter');
-      await page.locator('dl.fields').waitFor();
+      await page.locator('main > dl.fields').waitFor();
       expect(sent[2]).toEqual({ nick: 'One', name: 'Two words' });
     });
 

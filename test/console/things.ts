@@ -106,7 +106,7 @@ export async function editing(
       const answered = page.waitForResponse((response) => writtenBy(response.request()) !== undefined);
       await page.getByRole('button', { name: /^(Save|Create)$/ }).click();
       await answered;
-      await page.locator('dl.fields').waitFor();
+      await page.locator('main > dl.fields').waitFor();
     },
   });
 }
