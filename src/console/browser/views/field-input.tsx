@@ -67,7 +67,6 @@ function SetTo({ id, column, to, mark, why, onChange }: Props & { to: unknown; m
         document.getElementById(id)?.focus();
       }}
     >
-      <span>set to </span>
       {mark}
     </button>
   );

@@ -21,7 +21,7 @@ interface Request {
   readonly address: string;
 }
 
-const choices = { '': 'All', failed: 'Failed', slow: 'Slow: half a second or more' };
+const choices = { '': 'All', failed: 'Failed', slow: 'Slow' };
 
 /** Whoever looks for what others do need not see what they do here themselves. */
 const hidesOwn = signal(false);
@@ -33,7 +33,7 @@ export function Requests({ query }: { query: URLSearchParams }) {
   return (
     <Page
       title="Requests"
-      about="The last 200 since this server started, without bodies. The log has all of them."
+      about="The last 200 since this server started, without bodies; slow ones took half a second or more. The log has all of them."
       wire={wire}
       told={told}
     >
