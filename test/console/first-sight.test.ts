@@ -76,6 +76,8 @@ browsing('at first sight', () => {
     await shows(() => input.inputValue(), 'Hall B');
     await keyboard.press('Enter');
     await shows(hall, 2);
+    // What it leads to is read again: until then, the cell is as it was.
+    await cell(page, 3, 2).getByRole('link', { name: 'Hall B' }).waitFor();
     // What was typed is given up first.
     await open();
     await keyboard.type('Hall A');
