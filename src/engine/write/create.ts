@@ -129,9 +129,9 @@ function* storeList(
     // Who will not see one of the others is denied all of it in the end: what this one collides with is not to be told.
     const isRefused = hidden > (judged[index]?.isHidden ? 1 : 0);
     const refusal = outer ?? (isRefused ? notAllowed(access, resource, 'CREATE') : undefined);
-    const creating = createRecord(access, resource, record, created, known, judged[index], refusal);
+    const program = createRecord(access, resource, record, created, known, judged[index], refusal);
     try {
-      nodes.push(yield* within(at(index), creating));
+      nodes.push(yield* within(at(index), program));
     } catch (error) {
       if (!(error instanceof Collision)) throw error;
       const missing = judged.map((each) => each.missing);
@@ -207,16 +207,15 @@ function* judgedList(
     ...references.filter((each) => !records[index]?.brought?.includes(each)),
     ...resource.references.filter((each) => isBeside(each, rows[index] ?? {})),
   ]);
-  const all = placed(resource, records, missing, at, known, comingWith(records, beside));
-  const faults = all.flatMap(({ others, path }) => others.map((fault) => nested(fault, ...path)));
-  if (faults.length > 0) {
+  const mayCome = comingWith(records, beside);
+  if (missing.some((references) => references.some((each) => !mayCome(each)))) {
+    const all = placed(resource, records, missing, at, known, mayCome);
+    const [first, ...rest] = all;
     const mayBeTold =
       isEverything(access.rows(resource, 'READ')) &&
       records.every(({ given }) => isUnchecked(access, resource, allGiven(given, known)));
-    const [first, ...rest] = all;
-    throw first && mayBeTold
-      ? new Collision(resource, first.row, [], { ...first, beside: rest })
-      : conflict(faults);
+    if (first && mayBeTold) throw new Collision(resource, first.row, [], { ...first, beside: rest });
+    throw conflict(all.flatMap(({ others, path }) => others.map((fault) => nested(fault, ...path))));
   }
   const hidden = yield* mayCreate(access, resource, records, missing, known, beside);
   return missing.map((references, index) => ({ missing: references, isHidden: hidden.has(index) }));
