@@ -76,7 +76,7 @@ export const settings = {
   databaseReadStale: setting({
     env: 'DATABASE_READ_STALE',
     flag: true,
-    doc: 'How far behind a replica may be for reads without `Duet-Position`, such as `5s`; without it, those go to the primary.',
+    doc: 'How far behind a replica may be, such as `5s`; without it, ten seconds, and reads without `Duet-Position` go to the primary.',
     ...optional(
       'a time such as 5s or 1m, or milliseconds',
       (text) => readDuration(text) ?? whole(1, 86_400_000).parse(text),

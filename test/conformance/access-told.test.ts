@@ -15,18 +15,26 @@ type Post @resource
   by: String!
 }
 type Drop @resource @allow(to: [CREATE]) { id: ID! by: String! }
+type Deed @resource @journal(keep: "1d")
+  @allow(to: [READ])
+  @allow(to: [HISTORY], where: { by: { eq: { claim: "sub" } } })
+{ id: ID! by: String! }
 type Vault @resource(rest: false) @allow(to: [READ], role: "admin") { id: ID! by: String! }
 `;
 const data = { posts: [{ by: 'ann' }, { by: 'bob' }], vaults: [{ by: 'root' }] };
 
 const callers: [string, Who['claims'], object][] = [
   // Nobody without a token has the claim that the second rule asks for.
-  ['anonymous', undefined, { Post: ['READ'], Drop: [], Vault: [] }],
-  ['ann', { sub: 'ann' }, { Post: ['READ', 'CREATE', 'UPDATE'], Drop: [], Vault: [] }],
+  ['anonymous', undefined, { Post: ['READ'], Drop: [], Deed: ['READ'], Vault: [] }],
+  [
+    'ann',
+    { sub: 'ann' },
+    { Post: ['READ', 'CREATE', 'UPDATE'], Drop: [], Deed: ['READ', 'HISTORY'], Vault: [] },
+  ],
   [
     'root',
     { sub: 'root', roles: ['admin'] },
-    { Post: ['READ', 'CREATE', 'UPDATE', 'DELETE'], Drop: [], Vault: ['READ'] },
+    { Post: ['READ', 'CREATE', 'UPDATE', 'DELETE'], Drop: [], Deed: ['READ', 'HISTORY'], Vault: ['READ'] },
   ],
 ];
 
@@ -57,11 +65,23 @@ describe.each([...databases])('on %s', async (database) => {
     },
   );
 
+  test.each(callers)(
+    '%s is told of HISTORY where it is shown what has happened',
+    async (name, claims, may) => {
+      for (const by of ['ann', 'root']) await app.unguarded().rest('POST', '/deeds', { by });
+      const headers = await headersOf({ name: `${name} looking back`, claims });
+      const { body } = await app.rest('GET', '/changes/deeds', undefined, headers);
+      const { Deed } = may as { Deed: string[] };
+      expect([name, body.length > 0]).toEqual([name, Deed.includes('HISTORY')]);
+    },
+  );
+
   test('without authentication everything, and nothing is told without introspection', async () => {
     const all = ['READ', 'CREATE', 'UPDATE', 'DELETE'];
     expect((await app.unguarded().rest('GET', '/access.json')).body).toEqual({
       Post: all,
       Drop: all,
+      Deed: [...all, 'HISTORY'],
       Vault: all,
     });
     const closed = await openApp(database, { sdl, data, env: { INTROSPECTION: 'off' } });

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { SQL } from 'bun';
 import { type AppUnderTest, openApp, within } from '../app.ts';
+import { headersOf, SECRET } from '../conformance/access-matrix.ts';
 import { freePort, Postgres } from '../postgres.ts';
 import { command, Folder } from '../process.ts';
 import { Description } from '../rest/described.ts';
@@ -387,6 +388,36 @@ describe('reads and writes', () => {
   });
 });
 
+/** Older than everything that was ever written. */
+const oldest = seen('0'.repeat(16));
+
+test('an old position keeps no right that was withdrawn: a replica that is too far behind is not asked', async () => {
+  const url = await both();
+  const guarded = await openApp('postgres', {
+    sdl: `type Room @resource @allow(to: [CREATE, READ], role: "admin")
+        @allow(to: [READ], where: { seats: { some: { who: { eq: { claim: "sub" } } } } })
+        { id: ID!  name: String!  seats: [Seat!]! }
+      type Seat @resource @allow(to: [CREATE, READ, DELETE], role: "admin") { id: ID!  room: Room!  who: String! }`,
+    url,
+    env: { AUTH_SECRET: SECRET, DATABASE_READ_STALE: '5s', DATABASE_READ_URL: standby.url(nameOf(url)) },
+  });
+  const free = { ...guarded, ...guarded.unguarded() };
+  const bob = { ...(await headersOf({ name: 'bob of a room', claims: { sub: 'bob' } })), ...oldest };
+  const rooms = async () => (await guarded.rest('GET', '/rooms?fields=name', undefined, bob)).body;
+  await free.rest('POST', '/rooms', { name: 'blue', seats: [{ who: 'bob' }] });
+  await until(() => used(free, standby));
+  await until(async () => (await answering(free, rooms)).includes(at(standby)) && (await rooms()).length > 0);
+  await pause();
+  try {
+    expect((await free.rest('DELETE', '/seats/1')).status).toBe(204);
+    expect(await rooms()).toEqual([{ name: 'blue' }]);
+    await until(async () => (await rooms()).length === 0);
+  } finally {
+    await resume();
+    await guarded.close();
+  }
+});
+
 test('without DATABASE_READ_URL no answer has a position, nothing is asked for one, and none is looked at', async () => {
   const app = await openApp('postgres', { sdl, url: await primary.database() });
   const created = await app.rest('POST', '/notes', { title: 'x' }, { 'Duet-Position': 'nonsense' });
@@ -480,6 +511,26 @@ test('of several hosts the primary is written to, and those that follow it are r
     2,
     expect.stringContaining(`${at(standby)}/${nameOf(url)} cannot be used: it is a standby`),
   ]);
+});
+
+test('while the primary is away, whoever names a position is answered by a replica that has replayed it', async () => {
+  const url = await both();
+  const env = { DATABASE_READ_URL: standby.url(nameOf(url)), DATABASE_READ_STALE: '1s' };
+  const app = await openApp('postgres', { sdl, url, env });
+  const created = await app.rest('POST', '/notes', { title: 'kept' });
+  const headers = seen(created.headers.get('Duet-Position'));
+  await until(() => used(app, standby));
+  await replayed(app, headers);
+  await primary.stop('immediate');
+  try {
+    // Until nothing is known of where the primary was.
+    await until(async () => (await app.rest('GET', '/notes/1')).status === 503);
+    await until(async () => (await app.rest('GET', '/notes/1', undefined, headers)).status === 200);
+    expect((await app.rest('GET', '/notes/1', undefined, oldest)).status).toBe(200);
+  } finally {
+    await primary.run();
+    await app.close();
+  }
 });
 
 test('a standby is promoted under load: nothing acknowledged is lost, and nobody misses their own writes', async () => {

@@ -128,7 +128,7 @@ export class Access {
   actions(resource: Resource): Action[] {
     const may = (action: Action) => this.#mayAct(resource, action);
     // What one writes, one is shown.
-    return may('READ') ? actions.filter(may) : [];
+    return may('READ') ? (resource.journal ? [...actions, 'HISTORY' as const] : actions).filter(may) : [];
   }
 
   /** On some records, by what they are and, where they are changed, by what they may become. */

@@ -63,7 +63,7 @@ export function servicePaths(
     ),
     '/access.json': get('access', 'What the caller may do, by type and action', JSON_TYPE, {
       type: 'object',
-      additionalProperties: list({ enum: ['READ', 'CREATE', 'UPDATE', 'DELETE', 'RUN'] }),
+      additionalProperties: list({ enum: ['READ', 'CREATE', 'UPDATE', 'DELETE', 'HISTORY', 'RUN'] }),
     }),
     '/': get(
       'console',

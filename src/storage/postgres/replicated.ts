@@ -21,6 +21,8 @@ import { type PostgresOptions, PostgresStorage } from './storage.ts';
 const TURN_MS = 10;
 /** How many times the primary is asked where it is, within the time that a replica may be behind. */
 const SAMPLES = 4;
+/** How far one may be behind for reads that come with a position, where the deployment does not say. */
+const STALE_MS = 10_000;
 
 export interface ReplicatedOptions extends PostgresOptions {
   /** One for each replica. */
@@ -35,6 +37,8 @@ export class ReplicatedStorage extends PostgresStorage {
   /** Where the primary was, and when: whoever has replayed as much is no further behind than that is ago. */
   #samples: { readonly at: number; readonly position: Position }[] = [];
   #sampleAt = Number.NEGATIVE_INFINITY;
+  /** Whether it could not be asked the last time. */
+  #isPrimaryAway = false;
   /** Those that the primary has answered. */
   #reads = 0;
 
@@ -107,7 +111,13 @@ export class ReplicatedStorage extends PostgresStorage {
   /** What a replica must have replayed; undefined where only the primary will do. */
   #positionFor({ position, written }: Seen): Position | undefined {
     if (written !== undefined) return later(position, written);
-    return position ?? (this.#staleMs === null ? undefined : this.#positionAgo(this.#staleMs));
+    if (position === undefined && this.#staleMs === null) return undefined;
+    const recent = this.#positionAgo(this.#staleMs ?? STALE_MS);
+    if (position === undefined) return recent;
+    // Whoever names an old position asks for old records, and rules that look at records are judged by those: a right that was
+    // withdrawn has to end. While the primary is away nobody withdraws one.
+    if (recent === undefined) return this.#isPrimaryAway ? position : undefined;
+    return later(position, recent);
   }
 
   /** Where the primary was so many milliseconds ago, or since; undefined where nobody knows. Nobody waits for it either. */
@@ -116,9 +126,14 @@ export class ReplicatedStorage extends PostgresStorage {
     if (now >= this.#sampleAt) {
       this.#sampleAt = now + staleMs / SAMPLES;
       this.position(now + staleMs).then(
-        (position) => this.#samples.push({ at: now, position }),
-        // A primary that cannot be asked is away, which writes tell of.
-        () => {},
+        (position) => {
+          this.#samples.push({ at: now, position });
+          this.#isPrimaryAway = false;
+        },
+        // Writes tell of it.
+        () => {
+          this.#isPrimaryAway = true;
+        },
       );
     }
     const recent = this.#samples.findIndex(({ at }) => now - at <= staleMs);
