@@ -271,7 +271,7 @@ browsing.each([...databases])('editing, on %s', (database) => {
       'code is unique: only one record can have this value',
     );
     expect(await dialog.getByRole('button', { name: 'Change 4 records' }).isDisabled()).toBe(true);
-    await dialog.getByRole('button', { name: 'Set code to null' }).click();
+    await dialog.getByRole('button', { name: 'Set to null: code' }).click();
     await dialog.getByRole('alert').waitFor({ state: 'detached' });
     await dialog.getByRole('button', { name: 'Leave code as it is' }).click();
     // Of what is refused for some, it is told for which.

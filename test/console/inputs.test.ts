@@ -84,16 +84,14 @@ browsing('inputs', () => {
       // Why a field is not to be used any more, too.
       await field('old').getByText('Deprecated: Use the code.').waitFor();
       const title = (name: string, to: string) =>
-        page.getByRole('button', { name: `Set ${name} to ${to}` }).getAttribute('title');
-      expect(await title('label', 'an empty text')).toBe(
-        'Set label to an empty text: a value, without a character',
-      );
+        page.getByRole('button', { name: `Set to ${to}: ${name}` }).getAttribute('title');
+      expect(await title('label', 'empty text')).toBe('Set to empty text: a value without a character');
       await open(here);
       await field('name').getByText('required').waitFor();
       await field('needed').getByText('required').waitFor();
       for (const name of ['nick', 'sure', 'scores'])
         expect(await field(name).getByText('required').count()).toBe(0);
-      expect(await title('nick', 'null')).toBe('Set nick to null: no value');
+      expect(await title('nick', 'null')).toBe('Set to null: no value');
       // So does one of a record that is there; that keys are 1 or more is of no use to anybody.
       await shows(() => page.evaluate('document.activeElement.id'), 'field-name');
       await field('ownerId').waitFor();
@@ -163,8 +161,8 @@ browsing('inputs', () => {
 
       await page.getByRole('link', { name: 'Edit' }).click();
       // A text that may be empty can be made so; a format that no empty text has cannot.
-      await page.getByRole('button', { name: 'Set nick to an empty text' }).click();
-      expect(await page.getByRole('button', { name: 'Set site to an empty text' }).count()).toBe(0);
+      await page.getByRole('button', { name: 'Set to empty text: nick' }).click();
+      expect(await page.getByRole('button', { name: 'Set to empty text: site' }).count()).toBe(0);
       expect(await here.input('nick').getAttribute('placeholder')).toBe('empty');
       await here.save();
       expect(sent[1]).toEqual({ nick: '' });
@@ -178,15 +176,15 @@ browsing('inputs', () => {
       await here.save();
       expect(sent[2]).toEqual({ code: 'k' });
       await page.getByRole('link', { name: 'Edit' }).click();
-      await page.getByRole('button', { name: 'Set nick to null' }).click();
+      await page.getByRole('button', { name: 'Set to null: nick' }).click();
       await here.save();
       expect((await stored(here.id)).nick).toBeNull();
       // A key is never empty.
       await here.go('#/data/Tag/new');
-      await page.getByRole('button', { name: 'Set label to an empty text' }).waitFor();
-      expect(await page.getByRole('button', { name: 'Set code to an empty text' }).count()).toBe(0);
+      await page.getByRole('button', { name: 'Set to empty text: label' }).waitFor();
+      expect(await page.getByRole('button', { name: 'Set to empty text: code' }).count()).toBe(0);
       // Nor is what has a pattern that no empty text has; without a break in it, it is one line.
-      expect(await page.getByRole('button', { name: 'Set sku to an empty text' }).count()).toBe(0);
+      expect(await page.getByRole('button', { name: 'Set to empty text: sku' }).count()).toBe(0);
       expect(await here.input('sku').evaluate((each: any) => each.tagName)).toBe('INPUT');
       expect(here.complaints).toEqual([]);
     });
@@ -195,7 +193,7 @@ browsing('inputs', () => {
       await using here = await made(door);
       const { page, sent } = here;
       for (const name of ['extra', 'amount', 'nick']) {
-        await page.getByRole('button', { name: `Set ${name} to null` }).click();
+        await page.getByRole('button', { name: `Set to null: ${name}`, exact: true }).click();
         expect(await here.input(name).inputValue()).toBe('');
       }
       await here.save();
@@ -408,8 +406,8 @@ browsing('inputs', () => {
       await here.save();
       expect(sent.at(-1)).toEqual({});
       await here.go('#/data/Color2/new');
-      await page.getByRole('button', { name: 'Set note to null' }).click();
-      await page.getByRole('button', { name: 'Set hue to null' }).click();
+      await page.getByRole('button', { name: 'Set to null: note' }).click();
+      await page.getByRole('button', { name: 'Set to null: hue' }).click();
       await here.save();
       expect(sent.at(-1)).toEqual({ note: null, hue: null });
     });
@@ -426,7 +424,7 @@ browsing('inputs', () => {
       await here.page.getByRole('link', { name: 'Edit' }).click();
       await here.input('state').waitFor();
       expect(await offered()).toEqual(['PAID', 'GONE']);
-      expect(await here.page.getByRole('button', { name: 'Set state to null' }).count()).toBe(0);
+      expect(await here.page.getByRole('button', { name: 'Set to null: state' }).count()).toBe(0);
     });
 
     test('what the service refuses is told at its field, all of it', async () => {

@@ -430,7 +430,7 @@ browsing.each([...databases])('with the keyboard alone, on %s', (database) => {
     await tabTo(page, 'Edit');
     await keyboard.press('Enter');
     await tabTo(page, 'field-weight');
-    await tabTo(page, 'Set weight to null');
+    await tabTo(page, 'Set to null: weight');
     await keyboard.press('Enter');
     await tabTo(page, 'Save');
     await keyboard.press('Enter');

@@ -63,7 +63,8 @@ watch();
 // It may have come back with another file. Views read anew what they show when they are told of the schema.
 returns.subscribe(async (times) => {
   if (times === 0) return;
-  const wasGone = isGone.peek();
+  // Where there was nothing to serve yet, what begins is told by the page itself.
+  const wasGone = isGone.peek() && !isWaiting.peek();
   // Somebody may be working on the file: as long as it cannot be served, the page says so, and nothing else is back.
   if (file.peek().loads !== undefined) await readFile();
   if (isWaiting.peek()) return;

@@ -118,15 +118,28 @@ export function mayRun({ name }: Action): boolean {
   return allowed.value[name]?.includes('RUN') ?? true;
 }
 
+/** Whether what has happened to a record before can be looked at. */
+export function mayLookBack(resource: Resource): boolean {
+  return resource.operations.has('CHANGES') && !isRefused(resource, 'RESTORE');
+}
+
 /** Whether a deleted record can be brought back, which is to create it. */
 export function mayUndelete(resource: Resource): boolean {
-  return resource.operations.has('RESTORE') && !isRefused(resource, 'CREATE');
+  return may(resource, 'RESTORE') && !isRefused(resource, 'CREATE');
 }
+
+/** Where the right has another name. */
+const needed: Partial<Record<Operation, string>> = {
+  LIST: 'READ',
+  GET: 'READ',
+  CHANGES: 'READ',
+  RESTORE: 'HISTORY',
+};
 
 /** Without a key: whichever the record. */
 export function isRefused(resource: Resource, operation: Operation, key?: unknown): boolean {
   const actions = allowed.value[resource.name];
-  const action = operation === 'LIST' || operation === 'GET' || operation === 'CHANGES' ? 'READ' : operation;
+  const action = needed[operation] ?? operation;
   return (
     (actions !== undefined && !actions.includes(action)) || refused.value.has(named(resource, operation, key))
   );

@@ -36,7 +36,7 @@ function filters(resources: readonly Resource[]): string {
   const { name } = column;
   const value = exampleOf(column);
   const compared = operatorsOf(column).includes('gte') ? `, \`${name}[gte]=${value}\`` : '';
-  const own = `Filters are parameters: \`GET /${path}?${name}=${value}\`${compared}; in \`${name}[in]=${value},${value}\`, as in every list, values stand between commas.`;
+  const own = `Filters are parameters: \`GET /${path}?${name}=${value}\`${compared}; in \`${name}[in]=${value},…\`, as in every list, values stand between commas.`;
   return [own, ...through(listed)].join(' ');
 }
 

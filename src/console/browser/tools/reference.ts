@@ -101,6 +101,7 @@ interface Described {
   readonly components: {
     readonly parameters?: Readonly<Record<string, Parameter>>;
     readonly schemas: Record<string, JsonSchema>;
+    readonly securitySchemes?: { readonly bearer: { description: string } };
   };
   readonly paths: Readonly<Record<string, Operation & Readonly<Record<string, Operation>>>>;
 }
@@ -113,7 +114,9 @@ async function described(): Promise<Described> {
   const document: Described = await (await fetch('/openapi.json')).json();
   // What names the schema file says nothing to people.
   document.info.version = '';
-  const { parameters, schemas } = document.components;
+  const { parameters, schemas, securitySchemes } = document.components;
+  if (wasKnown && securitySchemes)
+    securitySchemes.bearer.description = `You are signed in: requests are sent with your token in the place of ${PLACE}.`;
   leftOut(parameters);
   // Otherwise they would have everything in them that can be included.
   for (const [name, record] of samples(schemas)) schemas[name] = { ...schemas[name], examples: [record] };

@@ -9,7 +9,7 @@ import { Fault, isAway } from '../doors/wire.ts';
 import { dataLink } from '../links.ts';
 import { refresh, schema as served } from '../schema/load.ts';
 import { fieldsOf, labelled, linksName, type Resource, type Row, type Schema } from '../schema/types.ts';
-import { door, isRefused, may } from '../session.ts';
+import { door, isRefused, mayLookBack } from '../session.ts';
 import { tell } from '../told.ts';
 import { Conflict, changedIn, keptOf } from './conflict.tsx';
 import { type Shown, useDock } from './dock.tsx';
@@ -74,7 +74,7 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
     theirs.value = now;
     news.value = undefined;
     told.value = undefined;
-    if (may(resource, 'CHANGES'))
+    if (mayLookBack(resource))
       send({ do: 'changes', resource, key: id, after: undefined }, door.value, schema).then(
         ({ changes }) => {
           told.value = changes?.find((change) => change.version === now.version);
@@ -101,7 +101,11 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
   );
 
   const update = async (changes: Row, version: number | undefined) => {
-    if (Object.keys(changes).length === 0) return link;
+    if (Object.keys(changes).length === 0) {
+      // While the service is away the form stays: the page of the record would be empty.
+      await send(plain, door.value, schema);
+      return link;
+    }
     const ask = updating(changes, version);
     try {
       await send(ask, door.value, schema);

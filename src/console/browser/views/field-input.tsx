@@ -44,7 +44,7 @@ export function FieldInput(props: Props) {
         <OneInput {...props} />
       )}
       {isNothing && mayBeEmpty(column) && (
-        <SetTo {...props} to="" mark="empty text" why="a value, without a character" />
+        <SetTo {...props} to="" mark="empty text" why="a value without a character" />
       )}
       {mayBeNull && (!isNothing || (value === undefined && fallback !== undefined)) && (
         <SetTo {...props} to={null} mark="null" why="no value" />
@@ -55,19 +55,19 @@ export function FieldInput(props: Props) {
 
 /** Says what no key says: that there is nothing, or a text with nothing in it. */
 function SetTo({ id, column, to, mark, why, onChange }: Props & { to: unknown; mark: string; why: string }) {
-  const label = `Set ${column.name} to ${to === null ? mark : `an ${mark}`}`;
+  const label = `Set to ${mark}`;
   return (
     <button
       type="button"
       class="plain small set"
       title={`${label}: ${why}`}
-      aria-label={label}
+      aria-label={`${label}: ${column.name}`}
       onClick={() => {
         onChange(to);
         document.getElementById(id)?.focus();
       }}
     >
-      {mark}
+      {label}
     </button>
   );
 }

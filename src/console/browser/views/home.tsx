@@ -22,8 +22,8 @@ export function Home({ schema }: { schema: Schema }) {
       <div>
         <h1>Resources</h1>
         <p class="quiet lead">
-          Every resource as REST and as GraphQL, with the same rules. The panel “REST and GraphQL” shows
-          whatever you see or do here as code to paste.
+          Every resource as REST and as GraphQL, with the same rules. The panel “REST and GraphQL” has the
+          request behind each page, as code to paste.
         </p>
       </div>
       {token.value === '' && schema.resources.some((resource) => isRefused(resource, 'LIST')) && (

@@ -1,7 +1,7 @@
 /** The table of a resource: its columns, its filter, its order, its pages. */
 
 import { useSignal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { go } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
 import { isAway } from '../doors/wire.ts';
@@ -82,6 +82,9 @@ function Listed({ schema, resource, query }: Props) {
   };
   const isLive = useFollowed(resource, undefined, refresh);
   const first = { ...ask, after: undefined, before: undefined };
+  /** The order of the rows that are shown, which another one was asked for in vain. */
+  const order = useRef(ask.sort);
+  if (isCurrent) order.current = ask.sort;
   /** Nothing here can be read: nothing is offered that reads. */
   const isClosed = fault?.status === 401 || fault?.status === 403 || isRefused(resource, 'LIST');
   const close = () => {
@@ -158,7 +161,7 @@ function Listed({ schema, resource, query }: Props) {
           resource={resource}
           rows={rows}
           schema={schema}
-          ask={first}
+          ask={fault ? { ...first, sort: order.current } : first}
           page={askKey({ ...ask, sort: [] })}
           pending={pending}
           isCurrent={isCurrent}

@@ -9,7 +9,7 @@ import { send } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
 import { dataLink, to } from '../links.ts';
 import { type Inverse, labelled, type Resource, type Row, type Schema } from '../schema/types.ts';
-import { door, may, mayUndelete, viewing } from '../session.ts';
+import { door, may, mayLookBack, mayUndelete, viewing } from '../session.ts';
 import { tell } from '../told.ts';
 import { useAnswer } from './answer.ts';
 import { Confirm, Undone } from './confirm.tsx';
@@ -37,7 +37,7 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
   useEffect(() => {
     if (viewing.value && row) tryWrites(resource, row, schema);
   }, [row]);
-  const past = may(resource, 'CHANGES') && (
+  const past = mayLookBack(resource) && (
     <a class="button" href={dataLink(resource.name, 'record', id, 'history')}>
       History
     </a>
