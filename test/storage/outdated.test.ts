@@ -132,6 +132,37 @@ describe.each([...databases])('on %s', (kind) => {
   );
 });
 
+test('an update that a trigger leaves out is a conflict, however it is asked for', async () => {
+  await using deployment = await Deployment.create('postgres');
+  const app = await deployment.app(
+    'type A @resource { id: ID! n: Int s: String @unique } type J @resource @journal(keep: "1d") { id: ID! n: Int }',
+  );
+  for (const [path, record] of [
+    ['/as', { n: 1, s: 'x' }],
+    ['/js', { n: 1 }],
+  ] as const)
+    expect((await app.rest('POST', path, record)).status).toBe(201);
+  for (const table of ['A', 'J'])
+    await deployment.sql(`
+      CREATE FUNCTION leave_${table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+      CREATE TRIGGER t BEFORE UPDATE ON "${table}" FOR EACH ROW EXECUTE FUNCTION leave_${table}()`);
+  const ways = {
+    alone: () => app.rest('PUT', '/as/1', { n: 2 }),
+    'by its version': () => app.rest('PUT', '/as/1', { n: 2 }, { 'If-Match': '"1"' }),
+    unique: () => app.rest('PUT', '/as/1', { s: 'y' }),
+    'to add': () => app.rest('PUT', '/as/1', { _inc: { n: 1 } }),
+    upsert: () => app.rest('POST', '/as?upsert=s', { s: 'x', n: 3 }),
+    noted: () => app.rest('PUT', '/js/1', { n: 2 }),
+  };
+  const told: Record<string, unknown> = {};
+  for (const [way, send] of Object.entries(ways)) {
+    const { body } = await send();
+    told[way] = body?.code ?? body?.errors?.[0].extensions?.code ?? body;
+  }
+  expect(told).toEqual(Object.fromEntries(Object.keys(ways).map((way) => [way, 'CONFLICT'])));
+  await app.close();
+});
+
 function raising(what: string): string {
   return `
     CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

@@ -16,7 +16,7 @@ import { addressed, checkVersion } from './addressed.ts';
 import { changeable } from './assign.ts';
 import { incremented, roomFor } from './increments.ts';
 import { isMadeOf } from './recompute.ts';
-import { collisionOf } from './storing.ts';
+import { collisionOf, leftOut } from './storing.ts';
 import { touched, updateOf } from './validate.ts';
 
 /** How often others may change a record between a look at it and the next. */
@@ -66,6 +66,7 @@ export function* updateAlone(
   { set, add, where, canCollide }: LoneUpdate,
 ): Program<Node> {
   const { resource } = operation;
+  let last: unknown;
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const values = { ...set, ...touched(resource) };
     try {
@@ -78,6 +79,10 @@ export function* updateAlone(
     const stored = yield* addressed(access, operation);
     checkVersion(operation, stored);
     incremented(resource, add, stored);
+    const version = stored[resource.version.name];
+    // Nobody has changed it since it was looked at, and still nothing was written.
+    if (version === last) throw leftOut(resource);
+    last = version;
   }
   throw unavailable('Others keep changing the same record.');
 }

@@ -18,12 +18,16 @@ export function* insert(
 ): Program<Node> {
   try {
     const [[node] = []] = yield [{ do: 'insert', resource, values, version }];
-    // A trigger that returns NULL leaves the row out.
-    if (!node) throw refusedByDatabase(new Error(`inserting ${withArticle(resource.name)} answered no row`));
+    if (!node) throw leftOut(resource);
     return node;
   } catch (error) {
     throw collisionOf(error, values, refusal);
   }
+}
+
+/** A trigger that returns NULL leaves out the row that was to be stored. */
+export function leftOut({ name }: Resource): DuetError {
+  return refusedByDatabase(new Error(`storing ${withArticle(name)} answered no row`));
 }
 
 /** Runs the statement that stores `row`, and says what the row collided with, unless that is `refusal` to tell. */

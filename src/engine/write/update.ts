@@ -24,7 +24,7 @@ import { portions } from './portions.ts';
 import { recompute } from './recompute.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
-import { store } from './storing.ts';
+import { leftOut, store } from './storing.ts';
 import { newLink, validUpdate } from './validate.ts';
 
 /** Makes the links of records, which are written, what an input says. `refusal`: what is told in the end of those, as things stand. */
@@ -131,7 +131,8 @@ export function* change(
     next,
     refusal,
   );
-  if (!node) throw versionConflict(resource);
+  // It is locked, so nobody else has changed it.
+  if (!node) throw leftOut(resource);
   access.changes?.updated(resource, stored, node);
   if (links.length > 0) yield* relink(access, links, [key], refusal);
   if (judged) yield* mayHaveUpdated(access, resource, judged);
