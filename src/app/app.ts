@@ -112,7 +112,8 @@ export function createApp(given: AppOptions): App {
   const requestId = () => scopes.scope?.requestId;
   const watchers = watching.length > 0 ? new Watchers(model, watching, mayAct, requestId) : undefined;
   const asked = isScoped ? scopes.around(storage) : storage;
-  const engine = new Engine(asked, policy, engineLimits, functions, watchers, journal);
+  const primary = isScoped ? scopes.around(storage, true) : storage;
+  const engine = new Engine(asked, policy, engineLimits, functions, watchers, journal, primary);
   const state = { draining: false };
   const closing = new AbortController();
   const authenticate = authentication(options, closing.signal, metrics);

@@ -64,10 +64,12 @@ export class Engine {
     functions?: Functions,
     watchers?: Watchers,
     journal?: Journal,
+    /** Where changes are read: a replica may not have those that their reader has made. */
+    primary: Storage = storage,
   ) {
     this.#journal = journal;
     this.#storage = storage;
-    this.#reader = new Reader(storage, limits, journal);
+    this.#reader = new Reader(storage, limits, journal, primary);
     this.#writer = new Writer(storage, policy, limits, functions, watchers);
     this.#policy = policy;
     this.#functions = functions;

@@ -78,9 +78,9 @@ export class Scopes {
   /** How many are looked at; mostly none, and then nobody need be looked for. */
   #open = 0;
 
-  /** Does as the storage that it stands before, and knows for whom. */
-  around(storage: Storage): Storage {
-    const seenBy = storage.replicas ? (scope: Scope) => scope : () => undefined;
+  /** Does as the storage that it stands before, and knows for whom. `isPrimary`: no replica is asked. */
+  around(storage: Storage, isPrimary = false): Storage {
+    const seenBy = storage.replicas && !isPrimary ? (scope: Scope) => scope : () => undefined;
     return {
       prepare: (statement) => {
         const ask = storage.prepare(statement);

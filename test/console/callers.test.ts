@@ -71,7 +71,7 @@ browsing('callers', () => {
     // A field that it may not read takes nothing else away, through neither door.
     for (const door of ['REST', 'GraphQL']) {
       await page.getByRole('radio', { name: door }).check();
-      await page.getByText('Both answers are the same.').waitFor();
+      await page.getByText('Both answers have the same records.').waitFor();
       await page.getByRole('gridcell', { name: 'hidden' }).nth(1).waitFor();
       expect(await page.getByRole('gridcell', { name: 'hidden' }).count()).toBe(2);
     }
@@ -107,7 +107,7 @@ browsing('callers', () => {
     await page.getByRole('status').filter({ hasText: 'Signed in as ann' }).waitFor();
     await page.getByText('To rest').waitFor();
     await page.locator('.heading').getByRole('button', { name: 'Filter' }).waitFor();
-    await page.getByText('Both answers are the same.').waitFor();
+    await page.getByText('Both answers have the same records.').waitFor();
     expect(sent.length).toBeGreaterThan(4);
     expect(new Set(sent)).toEqual(new Set([`Bearer ${token}`]));
     const kept = await page.evaluate('JSON.stringify([{ ...localStorage }, document.cookie, location.href])');
@@ -150,6 +150,8 @@ browsing('callers', () => {
     expect(refusals).toEqual([]);
     // That the note is somebody else's, only the service knows.
     await page.getByRole('link', { name: 'Edit' }).click();
+    // What it may not see is not said to be empty.
+    expect(await page.getByRole('textbox', { name: 'draft' }).getAttribute('placeholder')).toBe('hidden');
     await page.getByRole('textbox', { name: 'text' }).fill('Of Ann now');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('alert').filter({ hasText: 'You may not update this note.' }).waitFor();
@@ -161,6 +163,21 @@ browsing('callers', () => {
     await page.getByRole('link', { name: 'Edit' }).waitFor();
     expect((await duet.json('GET', '/notes/2')).text).toBe('Of Bob');
     expect(here.complaints).toEqual([]);
+  });
+
+  test('whoever signs in because an action was refused is no longer told to', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/actions/rest');
+    await page.getByRole('button', { name: 'Run' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Sign in' });
+    await dialog.getByLabel('Token').fill(await tokenOf('ann'));
+    const told = page.getByRole('main').getByText('You are not signed in');
+    await told.waitFor();
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await told.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByText('rest has run.').waitFor();
   });
 
   test('where nothing can be done to rows, keys select none, and leave the text to the browser', async () => {

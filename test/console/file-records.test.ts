@@ -61,4 +61,7 @@ test('a cell that is to be a list says how one is written', () => {
   expect(readCell(column, 'one, two')).toEqual(
     new Unreadable('one, two', 'A list is written as JSON, such as ["one", "two"].'),
   );
+  expect(readCell({ ...column, kind: 'int' }, '7')).toEqual(
+    new Unreadable('7', 'A list is written as JSON, such as [1, 2].'),
+  );
 });

@@ -181,6 +181,18 @@ test.each(databases)(
   },
 );
 
+test.each(databases)('so is what it took to read changes (%s)', async (database) => {
+  const sdl = 'type Memo @resource @journal(keep: "1d") { id: ID!  text: String }';
+  const kept = await openApp(database, { sdl });
+  await kept.rest('POST', '/memos', { text: 'one' });
+  for (const { headers } of [
+    await kept.rest('GET', '/changes/memos', undefined, TRACE),
+    await kept.graphql('{ memoChanges(id: 1) { kind } }', {}, TRACE),
+  ])
+    expect(statements(headers)).toBeGreaterThan(0);
+  await kept.close();
+});
+
 test('without the wish, and without introspection, nothing is told', async () => {
   expect((await app.rest('GET', '/books')).headers.has('Server-Timing')).toBe(false);
   expect((await closed.rest('GET', '/books', undefined, TRACE)).headers.has('Server-Timing')).toBe(false);

@@ -11,6 +11,7 @@ type Label @resource { id: ID!  name: String!  note: String  dishes: [Dish!]! @t
 type DishLabel @resource { id: ID!  dish: Dish!  label: Label! }
 type Part @resource { id: ID!  name: String!  dish: Dish }
 type Measure @resource { id: ID!  size: Float! }
+type Word @resource { id: ID!  text: String!  count: Int  forms: [String!]! }
 `;
 
 const data = {
@@ -35,10 +36,10 @@ browsing('told rightly', () => {
     await using here = await visit(duet.url);
     for (const type of ['Dish', 'Label']) {
       await here.go(`#/data/${type}`);
-      await here.page.getByText('Both answers are the same.').waitFor();
+      await here.page.getByText('Both answers have the same records.').waitFor();
     }
     await here.go('#/data/Dish/record/1');
-    await here.page.getByText('Both answers are the same.').waitFor();
+    await here.page.getByText('Both answers have the same records.').waitFor();
     expect(here.complaints).toEqual([]);
   });
 
@@ -96,6 +97,75 @@ browsing('told rightly', () => {
     await dialog.getByRole('button', { name: 'Change 2 records' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect((await duet.json('GET', '/dishes')).map(({ price }: any) => price)).toEqual([10, 10]);
+  });
+
+  test('a list that nobody has given is not one that is empty', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Word/new');
+    await page.locator('#field-text').fill('sing');
+    await page.getByRole('button', { name: 'Create' }).click();
+    const field = page.locator('.field[data-name="forms"]');
+    await field.getByText('forms is required').waitFor();
+    expect(await field.getByText('empty list', { exact: true }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Set to empty list: forms' }).click();
+    await field.getByText('empty list', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.locator('main > dl.fields').waitFor();
+    expect(await duet.json('GET', '/words')).toEqual([{ id: 1, text: 'sing', count: null, forms: [] }]);
+  });
+
+  test('what is wrong with a field that was left is told once what was pressed is let go', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Word/new');
+    await page.locator('#field-count').fill('many');
+    const button = await page.getByRole('button', { name: 'Add item to forms' }).boundingBox();
+    if (!button) throw new Error('there is nothing to press');
+    await page.mouse.move(button.x + 8, button.y + 8);
+    await page.mouse.down();
+    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
+    await page.mouse.up();
+    await page.locator('#field-forms-0').waitFor();
+    await page.locator('#field-count-fault').waitFor();
+  });
+
+  test('what a door has answered before is not told beside a record that is gone', async () => {
+    const { id } = await duet.json('POST', '/words', { text: 'gone', forms: [] });
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go(`#/data/Word/record/${id}`);
+    await page.getByText('Both answers have the same records.').waitFor();
+    await duet.json('DELETE', `/words/${id}`);
+    await here.go('#/data/Dish');
+    await here.go(`#/data/Word/record/${id}`);
+    await page.getByText(`There is no Word ${id}`).waitFor();
+    await page.getByRole('article', { name: 'REST' }).getByText('404').waitFor();
+    await page.getByRole('article', { name: 'GraphQL' }).getByText('not sent yet').waitFor();
+  });
+
+  test('faults of a list in JSON are told by the numbers of its records, since nobody knows their lines', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Measure/import');
+    const text = JSON.stringify([{ size: 1 }, { size: 'wide' }], null, 2);
+    await page
+      .locator('input[type="file"]')
+      .setInputFiles({ name: 'measures.json', mimeType: 'application/json', buffer: Buffer.from(text) });
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: /^record 2, size: / })
+      .waitFor();
+    // Through the door that is chosen, as all that is written.
+    await page.getByRole('radio', { name: 'GraphQL' }).check();
+    const buffer = Buffer.from('[{"size":77}]');
+    await page
+      .locator('input[type="file"]')
+      .setInputFiles({ name: 'measures.json', mimeType: 'application/json', buffer });
+    const sent = page.waitForRequest((request) => request.postData()?.includes('77') === true);
+    await page.getByRole('button', { name: 'Import 1 record' }).click();
+    expect(new URL((await sent).url()).pathname).toBe('/graphql');
+    await page.getByText('Imported 1 record').waitFor();
   });
 
   test('where no type has a journal, the page of webhooks says what they need', async () => {

@@ -1,4 +1,4 @@
-/** Records in a file: CSV (RFC 4180, also with semicolons or tabs), JSON or NDJSON, each with the line that it begins at. */
+/** Records in a file: CSV (RFC 4180, also with semicolons or tabs), JSON or NDJSON, each with the line that it begins at, or its number. */
 
 import type { Column } from './schema/types.ts';
 import { readJson, readNumber, Unreadable } from './typed.ts';
@@ -13,6 +13,8 @@ export interface FileRecords {
   readonly records: readonly FileRecord[];
   /** Whether values are texts that are to be read by the columns they are for. */
   readonly isText: boolean;
+  /** What is counted: nobody knows the lines of a list in JSON. */
+  readonly unit: 'line' | 'record';
   /** What could not be read at all. */
   readonly faults: readonly LineFault[];
 }
@@ -43,11 +45,8 @@ function json(text: string): FileRecords {
   const read = readJson(text);
   if (read instanceof Unreadable) return { ...named([], false), faults: [notJson(read, 0)] };
   const all = Array.isArray(read) ? read : [read];
-  // Nobody knows the lines of a list in JSON: its records are counted.
-  return named(
-    all.map((values, at) => ({ line: at + 1, values })),
-    false,
-  );
+  const records = all.map((values, at) => ({ line: at + 1, values }));
+  return { ...named(records, false), unit: 'record' };
 }
 
 function lines(text: string): FileRecords {
@@ -78,7 +77,7 @@ function named(all: readonly { line: number; values: unknown }[], isText: boolea
     return [];
   });
   const names = [...new Set(records.flatMap(({ values }) => Object.keys(values)))];
-  return { names, records, isText, faults };
+  return { names, records, isText, unit: 'line', faults };
 }
 
 function csv(text: string): FileRecords {
@@ -100,7 +99,7 @@ function csv(text: string): FileRecords {
       faults.push({ line, why: `It has ${cells.length} values, and the head has ${names.length} names.` });
     return [{ line, values: Object.fromEntries(names.map((name, at) => [name, cells[at] ?? ''])) }];
   });
-  return { names, records, isText: true, faults };
+  return { names, records, isText: true, unit: 'line', faults };
 }
 
 /** A return alone is how spreadsheets of old Macintoshes end lines. */
@@ -136,8 +135,13 @@ function csvRows(text: string, mark: string): CsvRow[] {
 /** A text of a CSV file as a value of the column; an empty one is none. */
 export function readCell(column: Column, text: string): unknown {
   if (text === '') return undefined;
-  if (column.list && !text.startsWith('['))
-    return new Unreadable(text, 'A list is written as JSON, such as ["one", "two"].');
+  if (column.list && !text.startsWith('[')) {
+    const isNumber = column.kind === 'int' || column.kind === 'float';
+    return new Unreadable(
+      text,
+      `A list is written as JSON, such as ${isNumber ? '[1, 2]' : '["one", "two"]'}.`,
+    );
+  }
   if (column.list || column.kind === 'json') return readJson(text);
   switch (column.kind) {
     case 'id':

@@ -51,7 +51,8 @@ export async function checked(
     return { line, record };
   });
   for (const { column } of fields) faults.push(...(await refer(lines, column, resource, schema)));
-  for (const set of uniquesOf(resource)) faults.push(...(await repeated(lines, set, resource, schema)));
+  for (const set of uniquesOf(resource))
+    faults.push(...(await repeated(lines, set, resource, schema, read.unit)));
   return { records: lines.map(({ record }) => record), faults };
 }
 
@@ -109,6 +110,7 @@ async function repeated(
   set: readonly Column[],
   resource: Resource,
   schema: Schema,
+  unit: FileRecords['unit'],
 ): Promise<LineFault[]> {
   const names = set.map(({ name }) => name);
   const given = lines.filter(({ record }) => names.every((name) => record[name] != null));
@@ -133,7 +135,7 @@ async function repeated(
     const before = first.get(text);
     const why =
       before !== line
-        ? `the same as in line ${before}`
+        ? `the same as in ${unit} ${before}`
         : stored.has(folded(text))
           ? 'is taken by another record'
           : undefined;

@@ -29,13 +29,15 @@ export class Reader {
   readonly #limits: AnswerLimits;
   /** Undefined where no type keeps its changes. */
   readonly #journal: Journal | undefined;
+  readonly #primary: Storage;
   /** By statement; or by what is wanted of a record that everybody finds alike. */
   readonly #reads = new WeakMap<object, Prepared>();
 
-  constructor(storage: Storage, limits: AnswerLimits, journal: Journal | undefined) {
+  constructor(storage: Storage, limits: AnswerLimits, journal: Journal | undefined, primary: Storage) {
     this.#storage = storage;
     this.#limits = { ...limits, passes: true };
     this.#journal = journal;
+    this.#primary = primary;
   }
 
   all(operations: readonly Permitted<Read | Ask | ChangesRead>[], deadline: Deadline): Soon<unknown[]> {
@@ -68,9 +70,8 @@ export class Reader {
     operations: readonly Permitted<Read | Ask | ChangesRead>[],
     deadline: Deadline,
   ): Promise<unknown[]> {
-    const { positions, storage } = this.#kept;
-    await positions.ready();
-    return storage.read(() => this.#readAll(operations), 'many', deadline);
+    await this.#kept.positions.ready();
+    return this.#primary.read(() => this.#readAll(operations), 'many', deadline);
   }
 
   async #readTogether(

@@ -105,6 +105,8 @@ async function sendOnce(ask: Ask, through: Door, schema: Schema): Promise<Answer
     return answer;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
+    // What the other door has answered before says nothing of what there is now.
+    if (isRead(ask)) forget(wireOf(ask, wire.door === 'rest' ? 'graphql' : 'rest', schema));
     // In GraphQL it is a code in an answer of status 200.
     if (error.status === 401) {
       wantAnother(used);
@@ -171,6 +173,10 @@ export function remember(wire: Wire, response: Response, started: number, bytes:
   };
   const all = [...costs.value, [costKey(wire), cost] as const];
   costs.value = new Map(all.slice(-KEPT_COSTS));
+}
+
+function forget(wire: Wire | undefined): void {
+  if (wire) costs.value = new Map([...costs.value].filter(([key]) => key !== costKey(wire)));
 }
 
 /** `Server-Timing: total;dur=1.2, db;desc="2 statements"` */

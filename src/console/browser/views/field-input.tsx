@@ -43,8 +43,15 @@ export function FieldInput(props: Props) {
       ) : (
         <OneInput {...props} />
       )}
+      {/* Nothing else can be read in these. */}
+      {(column.list || column.kind.startsWith('date')) && isHidden(column, value, props.before) && (
+        <span class="null">{HIDDEN}</span>
+      )}
       {isNothing && mayBeEmpty(column) && (
         <SetTo {...props} to="" mark="empty text" why="a value without a character" />
+      )}
+      {isNothing && column.list && column.kind !== 'json' && (
+        <SetTo {...props} to={[]} mark="empty list" why="a list without items" />
       )}
       {mayBeNull && (!isNothing || (value === undefined && fallback !== undefined)) && (
         <SetTo {...props} to={null} mark="null" why="no value" />
@@ -84,7 +91,7 @@ function OneInput({ id, label, column, value, was, schema, before, fallback, inv
     'aria-invalid': invalid || undefined,
     'aria-describedby': about.filter(Boolean).join(' ') || undefined,
   };
-  const placeholder = told(value, was, fallback);
+  const placeholder = isHidden(column, value, before) ? HIDDEN : told(value, was, fallback);
   const typed = { common, column, value, was, placeholder, onChange };
   const target = column.reference && schema.byName.get(column.reference.target);
   if (column.reference && target?.operations.has('LIST'))
@@ -176,6 +183,13 @@ export function calledIn(column: Column | undefined, choice: string): string {
   return choice in (column?.outdated ?? {}) ? `${choice} (deprecated)` : choice;
 }
 
+const HIDDEN = 'hidden';
+
+/** Of a record that is there, whoever may not see a value is not told that it has none. */
+function isHidden({ name }: Column, value: unknown, before: Row): boolean {
+  return value === undefined && Object.keys(before).length > 0 && !(name in before);
+}
+
 /** What an input without a value stands for. */
 function told(value: unknown, was: unknown, fallback: unknown): string {
   if (value === '') return 'empty';
@@ -258,6 +272,7 @@ function ListInput(props: Props) {
   return (
     <div class="items">
       {value === null && <span class="null">null</span>}
+      {Array.isArray(value) && value.length === 0 && <span class="null">empty list</span>}
       {value === undefined && fallback !== undefined && (
         <span class="null">{JSON.stringify(fallback).replace(/^\[]$/, 'none')} by default</span>
       )}

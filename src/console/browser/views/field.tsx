@@ -5,6 +5,7 @@ import type { FieldFault } from '../doors/wire.ts';
 import { type Column, type Input, type Row, type Schema, shownType } from '../schema/types.ts';
 import { FieldInput } from './field-input.tsx';
 import { Name, Prose } from './parts.tsx';
+import { unpressed } from './pressed.ts';
 import { aboutOf, mayHaveLines } from './typed-input.tsx';
 
 interface Props {
@@ -36,9 +37,11 @@ export function Field({ schema, input, column, value, before, wrong, tried, faul
     <div
       class="field"
       data-name={column.name}
-      onFocusOut={() => {
-        left.value = true;
-      }}
+      onFocusOut={() =>
+        unpressed(() => {
+          left.value = true;
+        })
+      }
     >
       <div class="label">
         <label for={id}>

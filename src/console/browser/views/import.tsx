@@ -19,7 +19,7 @@ import {
   type Schema,
   typeOf,
 } from '../schema/types.ts';
-import { isRefused } from '../session.ts';
+import { door, isRefused } from '../session.ts';
 import { tell } from '../told.ts';
 import { useDock } from './dock.tsx';
 import { Heading } from './heading.tsx';
@@ -85,7 +85,7 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
     isSending.value = true;
     fault.value = undefined;
     try {
-      const { rows = [] } = await send(ask, 'rest', schema);
+      const { rows = [] } = await send(ask, door.value, schema);
       tell(`Imported ${counted(rows.length, 'record')}`);
       go(dataLink(resource.name));
     } catch (error) {
@@ -172,7 +172,9 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
             />
           )}
           {fault.value && found.length === 0 && <FaultNotice fault={fault.value} />}
-          {told.length > 0 && <Faults at={errors} faults={told} isTried={found.length > 0} />}
+          {told.length > 0 && (
+            <Faults at={errors} faults={told} unit={file.value.read.unit} isTried={found.length > 0} />
+          )}
           {file.value.read.records.length > 0 && (
             <div class="tools">
               <button
@@ -275,13 +277,14 @@ function shown(value: unknown): string {
 }
 
 interface FaultsProps {
+  unit: string;
   at: RefObject<HTMLElement | null>;
   faults: readonly LineFault[];
   /** By the service, which knows more of what records must be than a page does. */
   isTried: boolean;
 }
 
-function Faults({ at, faults, isTried }: FaultsProps) {
+function Faults({ at, faults, unit, isTried }: FaultsProps) {
   // The table of columns may be longer than the screen.
   useLayoutEffect(() => {
     if (isTried) at.current?.focus();
@@ -296,7 +299,7 @@ function Faults({ at, faults, isTried }: FaultsProps) {
         <ul>
           {faults.slice(0, SHOWN_FAULTS).map(({ line, field, why }) => (
             <li key={`${line} ${field} ${why}`}>
-              line {line}
+              {unit} {line}
               {field && `, ${field}`}: {why.replace(`${field} `, '')}
             </li>
           ))}

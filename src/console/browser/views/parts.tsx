@@ -72,6 +72,8 @@ export function FaultNotice({ fault, errors = fault.errors, again }: FaultNotice
   // That it is back does not send what was not sent.
   const wasGone = useRef(false);
   wasGone.current ||= isGone.value;
+  // Whoever has signed in since can send it.
+  if (fault.status === 401 && token.value !== '' && !again) return null;
   if (fault.status === 401)
     return (
       <Empty icon="lock" title="You are not signed in">
