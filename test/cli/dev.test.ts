@@ -17,6 +17,14 @@ const BOOK = 'type Book @resource { id: ID!  title: String! }';
 const NOTE = 'type Note @resource { id: ID! }';
 const headers = { 'Content-Type': 'application/json' };
 
+/** Counts in `said` what a page says in passing. */
+const HEARING = `
+  window.said = 0;
+  new MutationObserver(() => {
+    if (document.body.textContent.includes('The service is back.')) window.said++;
+  }).observe(document.body, { subtree: true, childList: true, characterData: true });
+`;
+
 /** The command, with what it says on standard error. */
 async function developing(folder: Folder, env: Record<string, string> = {}) {
   const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
@@ -111,6 +119,7 @@ browsing('on the console', () => {
     const { page } = visited;
     await page.goto(dev.url);
     await page.getByRole('heading', { name: 'Nothing is served yet' }).waitFor();
+    await page.evaluate(HEARING);
     // It says all that there is to say, however often the service is asked meanwhile.
     await Bun.sleep(1500);
     expect(await page.getByText('Trying again').count()).toBe(0);
@@ -136,11 +145,25 @@ browsing('on the console', () => {
     await part('The schema file').getByText('Line 3: Unknown type "Itn" on Book.pages.').waitFor();
     await part('The schema file').getByText('pages: Itn', { exact: true }).waitFor();
     await page.getByRole('heading', { name: 'The service cannot start yet' }).waitFor();
+    // A start may take so long that nobody answers meanwhile; that something is served is told first.
+    for (const path of ['**/healthz', '**/_console/file.json'])
+      await page.route(path, (route) => route.abort());
+    const away = page.getByRole('status').filter({ hasText: 'The service cannot be reached.' });
+    await away.waitFor();
     await dev.write('type Book @resource {\n  id: ID!\n  pages: Int\n}\n');
+    await until('the first start', async () => (await dev.status('/books')) === 200);
+    await page.unroute('**/_console/file.json');
     await page.locator('nav a[href="#/data/Book"]').waitFor();
+    // What is back is told before it is read anew.
+    const read = page.waitForRequest('**/openapi.json');
+    await page.unroute('**/healthz');
+    await read;
+    await away.waitFor({ state: 'hidden' });
     await page.getByRole('heading', { name: 'Resources' }).waitFor();
     // Who is asking may see all pages of operators, without a reload.
     await page.getByRole('link', { name: 'API keys' }).waitFor();
+    // Nothing was there before that could be back.
+    expect(await page.evaluate('window.said')).toBe(0);
     expect(visited.complaints).toEqual([]);
   }, 120_000);
 
@@ -152,12 +175,7 @@ browsing('on the console', () => {
     await using visited = await visit(first.url);
     const { page } = visited;
     await visited.go('#/data/Book');
-    await page.evaluate(`
-      window.said = 0;
-      new MutationObserver(() => {
-        if (document.body.textContent.includes('The service is back.')) window.said++;
-      }).observe(document.body, { subtree: true, childList: true, characterData: true });
-    `);
+    await page.evaluate(HEARING);
     await first[Symbol.asyncDispose]();
     const away = page.getByRole('status').filter({ hasText: 'The service cannot be reached.' });
     await away.waitFor();

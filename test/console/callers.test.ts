@@ -252,6 +252,13 @@ browsing('callers', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click();
     await frame.getByText('Authentication').first().waitFor();
     await shows(() => nobody.count(), 0);
+    await frame.getByText('requests are sent with your token in the place of $TOKEN').first().waitFor();
+    // It would open the search of the console.
+    await frame
+      .getByRole('button', { name: /Search/ })
+      .first()
+      .waitFor();
+    expect(await frame.locator('kbd').filter({ visible: true }).count()).toBe(0);
     expect(await sent()).toBe(`Bearer ${token}`);
     expect(await frame.locator('body').innerHTML()).not.toContain(token);
     await page.getByRole('button', { name: 'Account: ann' }).click();

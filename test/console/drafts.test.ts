@@ -112,6 +112,23 @@ browsing('drafts', () => {
       expect((await duet.json('GET', `/things/${here.id}`)).nick).toBe('typed');
     });
 
+    test('Save without a change leads to the record, or leaves the form there while the service is away', async () => {
+      await using here = await between(duet, door);
+      const { page } = here;
+      await page.context().setOffline(true);
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page
+        .getByRole('alert')
+        .filter({ hasText: /cannot be reached|Not sent/ })
+        .waitFor();
+      expect(await here.input('nick').inputValue()).toBe('nick');
+      await page.context().setOffline(false);
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.locator('main > dl.fields').waitFor();
+      expect(here.sent).toEqual([]);
+      expect(here.complaints).toEqual([]);
+    });
+
     test('in a conflict what was typed stays until it is decided', async () => {
       await using here = await between(duet, door);
       const { page, id } = here;

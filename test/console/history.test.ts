@@ -1,7 +1,7 @@
 /** The history of a record: what has changed, and the way back, on both databases and through both doors. */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import type { Locator } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { databases } from '../app.ts';
 import { headersOf, SECRET } from '../conformance/access-matrix.ts';
 import { browsing, service, shows, visit } from './browser.ts';
@@ -210,7 +210,7 @@ browsing.each([...databases])('on %s', (database) => {
 browsing('callers', () => {
   const ruled = `
 type Note @resource @journal
-  @allow(to: [READ, CREATE, UPDATE], role: "authenticated")
+  @allow(to: [READ, CREATE, UPDATE, DELETE], role: "authenticated")
   @allow(to: [HISTORY], role: "keeper")
 { id: ID! text: String! }
 `;
@@ -220,9 +220,23 @@ type Note @resource @journal
   });
   afterAll(() => duet.end());
 
+  const bearer = async (sub: string, ...roles: string[]) =>
+    (await headersOf({ name: `history ${sub}`, claims: { sub, roles } }))['Authorization'] ?? '';
+
+  const become = async (page: Page, who: string) => {
+    await page
+      .getByRole('banner')
+      .getByRole('button', { name: /^(Sign in|Account)/ })
+      .click();
+    const dialog = page.getByRole('dialog');
+    const another = dialog.getByText('Sign in as somebody else');
+    if ((await another.count()) > 0) await another.click();
+    await dialog.getByLabel('Token').fill(who.replace('Bearer ', ''));
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await dialog.waitFor({ state: 'detached' });
+  };
+
   test('who may not see the past is told so', async () => {
-    const bearer = async (sub: string, ...roles: string[]) =>
-      (await headersOf({ name: `history ${sub}`, claims: { sub, roles } }))['Authorization'] ?? '';
     const ann = await bearer('ann');
     const write = (method: string, path: string, text: string) =>
       fetch(duet.url + path, {
@@ -235,26 +249,14 @@ type Note @resource @journal
     await using here = await visit(duet.url);
     const { page } = here;
     await here.go('');
-    const become = async (who: string) => {
-      await page
-        .getByRole('banner')
-        .getByRole('button', { name: /^(Sign in|Account)/ })
-        .click();
-      const dialog = page.getByRole('dialog');
-      const another = dialog.getByText('Sign in as somebody else');
-      if ((await another.count()) > 0) await another.click();
-      await dialog.getByLabel('Token').fill(who.replace('Bearer ', ''));
-      await dialog.getByRole('button', { name: 'Sign in' }).click();
-      await dialog.waitFor({ state: 'detached' });
-    };
-    await become(ann);
+    await become(page, ann);
     await page.evaluate("location.hash = '#/data/Note/record/1/history'");
     for (const door of ['REST', 'GraphQL']) {
       await page.getByRole('radio', { name: door }).check();
       await page.getByText('There is no history to show').waitFor();
       await page.getByText('Both answers have the same records.').waitFor();
     }
-    await become(await bearer('kim', 'keeper'));
+    await become(page, await bearer('kim', 'keeper'));
     await shows(
       () =>
         page
@@ -270,6 +272,39 @@ type Note @resource @journal
     await write('PUT', '/notes/1', 'three');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText(/ann has changed this record since you opened it, at 20[\d: .-]+ UTC\. /).waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('History, and the way back from a delete, are offered to those who may look back', async () => {
+    const [ann, kim] = [await bearer('ann'), await bearer('kim', 'keeper')];
+    const { id }: any = await (
+      await fetch(`${duet.url}/notes`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', Authorization: ann },
+        body: '{"text":"Kept"}',
+      })
+    ).json();
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('');
+    const past = page.getByRole('main').getByRole('link', { name: 'History' });
+    for (const [who, may] of [
+      [ann, false],
+      [kim, true],
+    ] as const) {
+      await become(page, who);
+      await page.evaluate(`location.hash = '#/data/Note/record/${id}'`);
+      await page.getByRole('button', { name: 'Delete' }).click();
+      const undone = may ? 'You can bring it back' : 'This cannot be undone.';
+      await page.getByRole('dialog').getByText(undone).waitFor();
+      expect(await past.count()).toBe(may ? 1 : 0);
+      await page.getByRole('button', { name: 'Cancel' }).click();
+      // One that is gone has its past, too.
+      await page.evaluate("location.hash = '#/data/Note/record/99'");
+      await page.getByText('There is no Note 99').waitFor();
+      expect(await past.count()).toBe(may ? 1 : 0);
+      expect(await page.getByText('its history can bring it back').count()).toBe(may ? 1 : 0);
+    }
     expect(here.complaints).toEqual([]);
   });
 });

@@ -165,13 +165,17 @@ browsing('tables', () => {
 
     await here.go('#/data/Owner');
     const names = () => page.locator('tbody td:first-child').allTextContents();
+    const order = () => page.getByRole('columnheader', { name: /^name/ }).getAttribute('aria-sort');
     await shows(names, ['Zoe', 'Ada', 'Mia']);
     await page.context().setOffline(true);
     await page.getByRole('button', { name: /^name/ }).click();
     await told.waitFor();
     expect(await names()).toEqual(['Zoe', 'Ada', 'Mia']);
+    // The order that the rows have.
+    expect(await order()).toBe('none');
     await page.context().setOffline(false);
     await shows(names, ['Ada', 'Mia', 'Zoe']);
+    await shows(order, 'ascending');
 
     // One request that does not come through is told by itself.
     await page.route('**/owners*', (route) => route.abort());

@@ -59,12 +59,16 @@ isWaiting.subscribe((now) => {
   if (wasWaiting && !now) void findMe();
   wasWaiting = now;
 });
+/** Where there was nothing to serve when it went, what begins is told by the page itself. */
+let wasServed = false;
+isGone.subscribe((now) => {
+  if (now) wasServed = !isWaiting.peek();
+});
 watch();
 // It may have come back with another file. Views read anew what they show when they are told of the schema.
 returns.subscribe(async (times) => {
   if (times === 0) return;
-  // Where there was nothing to serve yet, what begins is told by the page itself.
-  const wasGone = isGone.peek() && !isWaiting.peek();
+  const wasGone = isGone.peek() && wasServed;
   // Somebody may be working on the file: as long as it cannot be served, the page says so, and nothing else is back.
   if (file.peek().loads !== undefined) await readFile();
   if (isWaiting.peek()) return;
