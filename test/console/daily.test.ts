@@ -179,6 +179,48 @@ browsing('a day with the console', () => {
     expect(y + height).toBeLessThanOrEqual(edge);
   });
 
+  test.each([360, 1280])('at %d px a table does not scroll for what a cell is edited with', async (width) => {
+    await using here = await visit(duet.url, { viewport: { width, height: 740 } });
+    const { page } = here;
+    const table = page.locator('.scroll');
+    const measured = () =>
+      table.evaluate((each: any) => [
+        each.scrollHeight - each.clientHeight,
+        each.scrollWidth,
+        each.scrollTop,
+      ]);
+    // In the last row, and in the only one.
+    for (const place of ['Order?id[gt]=197&_columns=id,price', 'Order?id[eq]=200&_columns=id,price']) {
+      await here.go(`#/data/${place}`);
+      await page.locator('table.fixed').waitFor();
+      const before = await measured();
+      await page.locator('tbody tr:last-child td.decimal').dblclick();
+      await page.locator('#cell').fill('1.234');
+      await page.keyboard.press('Enter');
+      const fault = page.locator('#cell-fault');
+      await fault.waitFor();
+      expect([place, await measured()]).toEqual([place, before]);
+      const [outer, inner, input] = await Promise.all(
+        [table, fault, page.locator('#cell')].map((each) =>
+          each.evaluate((element: any) => element.getBoundingClientRect().toJSON()),
+        ),
+      );
+      expect([place, inner.left >= outer.left && inner.right <= outer.right]).toEqual([place, true]);
+      expect([place, inner.top >= outer.top && inner.bottom <= outer.bottom]).toEqual([place, true]);
+      // Beside the value, and not over it.
+      expect([place, inner.bottom <= input.top + 1 || inner.top >= input.bottom - 1]).toEqual([place, true]);
+      await page.keyboard.press('Escape');
+    }
+    // Nor for what stands beside the value.
+    await here.go('#/data/Order?id[eq]=200&_columns=id:90,price:150,remark:80');
+    await page.locator('table.fixed').waitFor();
+    const before = await measured();
+    await page.locator('tbody td:last-child').dblclick();
+    await page.getByRole('button', { name: 'Set to empty text: remark' }).waitFor();
+    expect(await measured()).toEqual(before);
+    expect(here.complaints).toEqual([]);
+  });
+
   test.each(['REST', 'GraphQL'])(
     'references are called by names, where a filter has several and where somebody else has changed one (%s)',
     async (door) => {

@@ -53,8 +53,10 @@ export function CellEditor({ resource, column, row, schema, atEnd, onSaved, onCl
     else if (input.value.length > LINE) input.selectionEnd = 0;
   }, []);
 
-  // Below the last row in sight it would not be read.
-  useLayoutEffect(() => form.current?.lastElementChild?.scrollIntoView({ block: 'nearest' }), [fault.value]);
+  useLayoutEffect(() => {
+    const told = form.current?.querySelector<HTMLElement>('.fault');
+    if (told) placed(told);
+  }, [fault.value]);
 
   /** Twice at the most: where another field was changed meanwhile, this one is written to the newer record. */
   const write = async (tries = 2): Promise<Answer | undefined> => {
@@ -155,4 +157,19 @@ export function CellEditor({ resource, column, row, schema, atEnd, onSaved, onCl
       )}
     </form>
   );
+}
+
+/** What is told of a cell stands below it, or above it, and as far to the left as it must: the table does not scroll for it. */
+function placed(told: HTMLElement): void {
+  const table = told.closest('.scroll');
+  if (!table) return;
+  const { style } = told;
+  const { x, y } = table.getBoundingClientRect();
+  style.inset = '100% auto auto 0';
+  style.left = `${Math.min(0, x + table.clientWidth - told.getBoundingClientRect().right)}px`;
+  const { top, bottom, height } = told.getBoundingClientRect();
+  const cell = told.parentElement?.offsetHeight ?? 0;
+  if (bottom > y + table.clientHeight && top - cell - height >= y) style.top = `${-height}px`;
+  // Where there is no room at all, it is read all the same.
+  told.scrollIntoView({ block: 'nearest' });
 }
