@@ -87,6 +87,15 @@ browsing.each([...databases])('on %s', (database) => {
       () => page.getByLabel('speed').locator('option').allTextContents(),
       ['SLOW by default', 'SLOW', 'FAST'],
     );
+    // Types are those of the schema file, and what they refer to is searched.
+    await page.getByPlaceholder('Search items').waitFor();
+    expect(await page.locator('form .field .type').allTextContents()).toEqual([
+      'ID!',
+      'Int!',
+      'Speed!',
+      'Date',
+      'String',
+    ]);
     const run = page.getByRole('button', { name: 'Run' });
     const faultAt = (name: string, text: string) =>
       page.locator(`.field[data-name=${name}]`).getByRole('alert').filter({ hasText: text }).waitFor();

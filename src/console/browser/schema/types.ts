@@ -175,10 +175,14 @@ export function typeOf({ type, list, required }: Column): string {
   return `${list ? `[${type}!]` : type}${required ? '!' : ''}`;
 }
 
-/** The type of a column as a person knows it: of the record, where it is the key of one. */
+/** The type of a column as a person knows it: of the record, where it is shown for its key; an argument is the key itself. */
 export function shownType(column: Column): string {
-  const { reference } = column;
-  return typeOf(reference ? { ...column, type: reference.target, required: reference.required } : column);
+  const { name, reference } = column;
+  return typeOf(
+    reference && reference.name !== name
+      ? { ...column, type: reference.target, required: reference.required }
+      : column,
+  );
 }
 
 export function referencesOf({ columns }: Resource): Reference[] {
