@@ -167,14 +167,16 @@ browsing('on the console', () => {
     expect(visited.complaints).toEqual([]);
   }, 120_000);
 
-  test('one that comes back with a file that cannot be served is not said to be back until it can', async () => {
+  test('one that comes back with a file that cannot be served is not said to be back until it can, and then has what was typed', async () => {
     await buildConsole();
     using folder = new Folder({ 'schema.graphql': BOOK, 'data.json': '{}' });
     const first = await developing(folder);
     await until('the first start', async () => (await first.status('/books')) === 200);
     await using visited = await visit(first.url);
     const { page } = visited;
-    await visited.go('#/data/Book');
+    await visited.go('#/data/Book/new');
+    const title = page.getByRole('textbox', { name: 'title' });
+    await title.fill('Typed');
     await page.evaluate(HEARING);
     await first[Symbol.asyncDispose]();
     const away = page.getByRole('status').filter({ hasText: 'The service cannot be reached.' });
@@ -184,10 +186,13 @@ browsing('on the console', () => {
     await using second = await developingAt(port, folder);
     await page.getByRole('heading', { name: 'The service cannot start yet' }).waitFor();
     await away.waitFor({ state: 'hidden' });
+    expect(await title.isVisible()).toBe(false);
     expect(await page.evaluate('window.said')).toBe(0);
     await second.write(BOOK);
-    await page.getByRole('heading', { name: 'Book', exact: true }).waitFor();
     await page.getByText('The schema file').waitFor({ state: 'hidden' });
+    expect(await title.inputValue()).toBe('Typed');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'Typed', exact: true }).waitFor();
     expect(visited.complaints).toEqual([]);
   }, 120_000);
 

@@ -20,14 +20,15 @@ const FileNotice = later(async () => (await import('./views/opened.ts')).FileNot
 
 function App() {
   const isFileAll = isWaiting.value;
-  const known = isFileAll ? undefined : schema.value;
+  const known = schema.value;
   return (
-    <Shell schema={known}>
+    <Shell schema={isFileAll ? undefined : known}>
       <GoneNotice />
       <CallerNotice />
       {isFileAll && <Begin state={file.value} />}
       {!isFileAll && (file.value.faults?.length ?? 0) > 0 && <FileNotice state={file.value} />}
       {!isFileAll && schemaFault.value && <FaultNotice fault={schemaFault.value} again={refresh} />}
+      {/* Out of sight where the file is all: what was typed there stays. */}
       {known ? <View schema={known} place={place.value} /> : !isFileAll && !schemaFault.value && <Loading />}
     </Shell>
   );
