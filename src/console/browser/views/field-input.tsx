@@ -74,7 +74,8 @@ function SetTo({ id, column, to, mark, why, onChange }: Props & { to: unknown; m
         document.getElementById(id)?.focus();
       }}
     >
-      {label}
+      <span>Set to </span>
+      {mark}
     </button>
   );
 }
