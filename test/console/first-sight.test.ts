@@ -273,4 +273,24 @@ browsing('at first sight', () => {
     expect(told.length).toBe(3);
     expect(told.filter((each) => !each.startsWith('for example '))).toEqual([]);
   });
+
+  test('the bar of selected rows ends with its last button, and what can be copied begins where other values do', async () => {
+    await using wide = await visit(duet.url, { viewport: { width: 2560, height: 900 } });
+    await wide.go('#/data/Exhibit');
+    await wide.page
+      .getByRole('checkbox', { name: /^Select/ })
+      .nth(1)
+      .check();
+    const bar = wide.page.getByRole('region', { name: 'Selected rows' });
+    const right = (each: any) => each.getBoundingClientRect().right;
+    expect(await bar.evaluate(right)).toBe(await bar.getByRole('button').last().evaluate(right));
+    await using here = await visit(duet.url, NARROW);
+    await here.go('#/operate/requests');
+    const left = (of: string) =>
+      here.page
+        .locator(`td[data-of="${of}"] > *`)
+        .first()
+        .evaluate((each: any) => (each.querySelector('svg') ?? each).getBoundingClientRect().left);
+    expect(Math.abs((await left('request id')) - (await left('caller')))).toBeLessThan(3);
+  });
 });
