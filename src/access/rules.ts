@@ -49,12 +49,14 @@ export class Rules {
       for (const field of answerable(resource)) this.#compile(field, resource, 'field');
       for (const { origin } of resource.columns) if (origin.by === 'claim') this.claims.add(origin.claim);
     }
-    this.fingerprint = JSON.stringify(model.resources.map((resource) => this.#written(resource)));
+    this.fingerprint = JSON.stringify(model.resources.flatMap((resource) => this.#written(resource)));
   }
 
+  /** Of what has rules: the rest is as closed, or as open, as what it is a part of. */
   #written(resource: Resource): unknown[] {
-    return [resource, ...answerable(resource)].map((on) => [
-      on.name,
+    const ruled = [resource, ...answerable(resource)].filter((on) => this.of(on).length > 0);
+    return ruled.map((on) => [
+      on === resource ? on.name : `${resource.name}.${on.name}`,
       ...this.of(on).map(({ to, role, where, check }) => [
         [...to].sort(),
         role,

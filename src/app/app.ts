@@ -87,8 +87,9 @@ export function createApp(given: AppOptions): App {
   const load = new Load(config.limitInFlight, config.limitLag, config.limitBytes, config.limitBody);
   load.tell(metrics);
   storage.tell?.(metrics);
+  const primary = scopes.around(storage, true);
   const journal = model.resources.some((resource) => resource.journal)
-    ? new Journal(storage, model, answerLimits(config), config.liveConcurrency, notice)
+    ? new Journal(storage, model, answerLimits(config), config.liveConcurrency, notice, primary)
     : undefined;
   journal?.live.tell(metrics);
   // Changes tell which request has made them.
@@ -112,8 +113,7 @@ export function createApp(given: AppOptions): App {
   const requestId = () => scopes.scope?.requestId;
   const watchers = watching.length > 0 ? new Watchers(model, watching, mayAct, requestId) : undefined;
   const asked = isScoped ? scopes.around(storage) : storage;
-  const primary = isScoped ? scopes.around(storage, true) : storage;
-  const engine = new Engine(asked, policy, engineLimits, functions, watchers, journal, primary);
+  const engine = new Engine(asked, policy, engineLimits, functions, watchers, journal);
   const state = { draining: false };
   const closing = new AbortController();
   const authenticate = authentication(options, closing.signal, metrics);

@@ -291,9 +291,18 @@ function sortOf(orderBy: unknown): string {
   return (Array.isArray(orderBy) ? orderBy : [orderBy]).flatMap((order) => one(order, '')).join();
 }
 
+/** A condition whose value nobody has given would be left out, and all records meant. */
+function filterOf(where: unknown): string {
+  return JSON.stringify(where, (name, value) => {
+    if (value === undefined)
+      throw new TypeError(`where: "${name}" is undefined; give it a value, or leave the condition out`);
+    return value;
+  });
+}
+
 /** What is asked of a list, `name` saying how each option is called there. */
 function page(asked: Values, name: (option: string) => string, query: Query): void {
-  if (asked['where'] !== undefined) query[name('where')] = JSON.stringify(asked['where']);
+  if (asked['where'] !== undefined) query[name('where')] = filterOf(asked['where']);
   if (asked['orderBy'] !== undefined) query[name('sort')] = sortOf(asked['orderBy']);
   if (asked['first'] !== undefined) query[name('limit')] = String(asked['first']);
   if (asked['offset'] !== undefined) query[name('offset')] = String(asked['offset']);

@@ -64,12 +64,10 @@ export class Engine {
     functions?: Functions,
     watchers?: Watchers,
     journal?: Journal,
-    /** Where changes are read: a replica may not have those that their reader has made. */
-    primary: Storage = storage,
   ) {
     this.#journal = journal;
     this.#storage = storage;
-    this.#reader = new Reader(storage, limits, journal, primary);
+    this.#reader = new Reader(storage, limits, journal);
     this.#writer = new Writer(storage, policy, limits, functions, watchers);
     this.#policy = policy;
     this.#functions = functions;
@@ -250,7 +248,7 @@ export class Engine {
   }
 
   #keyed(caller: Caller, keyed: Keyed | undefined): Idempotency | undefined {
-    return keyed && { ...keyed, caller: this.#policy.holder(caller) };
+    return keyed && { ...keyed, ...this.#policy.holder(caller) };
   }
 
   /**

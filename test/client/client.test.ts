@@ -115,6 +115,24 @@ for (const database of databases)
       expect((await api.users.update(id, { name: 'Rob' })).name).toBe('Rob');
     });
 
+    test.each<[string, object]>([
+      ['a field', { title: undefined }],
+      ['an operand', { pages: { gte: 100, lt: undefined } }],
+      ['a not', { not: undefined }],
+      ['a part of an or', { or: [{ pages: { eq: 1 } }, undefined] }],
+      ['what is related', { author: { name: undefined } }],
+    ])('a condition that is undefined does not mean all: %s', async (_, where) => {
+      const asks = [
+        () => api.posts.list({ where }),
+        () => api.posts.all({ where }).next(),
+        () => api.users.list({ include: { posts: { where } } }),
+      ];
+      sent = [];
+      for (const ask of asks) expect(async () => ask()).toThrow('is undefined; give it a value');
+      expect(sent).toEqual([]);
+      expect(await api.posts.list({ where: undefined })).toBeArray();
+    });
+
     test('errors have their code and their faults', async () => {
       const error = await api.posts.create({ pages: 'x' }).catch((caught: unknown) => caught);
       expect(error).toBeInstanceOf(DuetError);

@@ -46,9 +46,9 @@ const whos: fc.Arbitrary<Who> = fc.record(
   { requiredKeys: ['sub', 'roles'] },
 );
 
-/** In plain words: the subject, the roles that a rule names, and the claims that a rule or a field asks for. */
+/** In plain words: the subject, its roles, and the claims that a rule or a field asks for. */
 function rightsOf({ sub, roles, teams, depot, region }: Who): string {
-  const named = ['clerk', 'payer'].filter((role) => roles.includes(role));
+  const named = ['clerk', 'payer', 'stranger'].filter((role) => roles.includes(role));
   const set = Array.isArray(teams) ? [...teams].sort() : (teams ?? null);
   return JSON.stringify([sub, named, set, depot ?? null, region ?? null]);
 }

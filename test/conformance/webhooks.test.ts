@@ -431,7 +431,7 @@ describe.each([...databases])('on %s', (database) => {
       };
     const { storage } = journal;
     const counted = {
-      storage: {
+      asked: {
         read: (program: any, ...more: [any, any]) => storage.read(counting(program), ...more),
         write: (program: any, ...more: [any, any]) => storage.write(counting(program), ...more),
       },

@@ -50,6 +50,13 @@ test.each([
   }
 });
 
+test('a decimal has all of its digits, as in answers', async () => {
+  const { components } = (await bound.rest('GET', '/openapi.json')).body;
+  expect(
+    Object.values(Object.fromEntries(samples(components.schemas))).map(({ price }: any) => price),
+  ).toContain('12.50');
+});
+
 test('a sample has the fields of the answer', async () => {
   const document = (await app.rest('GET', '/openapi.json')).body;
   const [exhibit] = (await app.rest('GET', '/exhibits?limit=1')).body;

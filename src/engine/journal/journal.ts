@@ -27,6 +27,8 @@ const PATIENCE_MS = 10_000;
 export class Journal implements Watcher {
   /** Not the one that knows for whom it reads: replicas may be behind what is to be shown. */
   readonly storage: Storage;
+  /** The same for what requests ask for, whose statements are counted. */
+  readonly asked: Storage;
   readonly positions: Positions;
   /** Those who listen. */
   readonly feed: Feed;
@@ -42,8 +44,10 @@ export class Journal implements Watcher {
     limits: AnswerLimits = UNLIMITED,
     concurrency = 1,
     notice: (message: string) => void = () => {},
+    asked = storage,
   ) {
     this.storage = storage;
+    this.asked = asked;
     this.positions = new Positions(storage);
     this.feed = new Feed(storage, this.positions, limits, concurrency);
     const { feed, positions } = this;

@@ -195,8 +195,14 @@ export class Records {
 
   #addressed(of: unknown): { key: string | number | undefined; ifVersion: readonly number[] | undefined } {
     if (typeof of !== 'object' || of === null) return { key: this.#key(of), ifVersion: undefined };
-    const { [this.#resource.key.name]: key, _version: version } = of as Options;
-    return { key: this.#key(key), ifVersion: typeof version === 'number' ? [version] : undefined };
+    const { name } = this.#resource.key;
+    const { [name]: key, _version: version } = of as Options;
+    // Who gives a record means it as it was read: without its version, whatever has come since would be overwritten.
+    if (typeof version !== 'number')
+      throw new Error(
+        `tx.${this.#resource.plural}: the record has no _version; read it with its _version, or give its ${name} alone`,
+      );
+    return { key: this.#key(key), ifVersion: [version] };
   }
 
   /** Integer keys may be written as text, as GraphQL hands them out. */

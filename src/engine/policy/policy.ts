@@ -60,30 +60,29 @@ export class Policy {
 
   /**
    * Whose Idempotency-Keys the caller's are. A kept answer shows what its first caller could see: the same subject with
-   * other roles, other claims that a rule uses, or under other rules, is somebody else; where functions are told all roles and
-   * claims, all of them count.
+   * other roles, or other claims that a rule uses, is somebody else; where functions are told all claims, all of them count.
+   * All roles do: those that rules name are others in the next file, during whose rollout a write may be sent again. Under other rules it is the same caller still, whose write is not done again; but what was answered is not shown.
    */
-  holder(caller: Caller): string {
-    const given = Object.keys(caller.claims).filter((name) => !OF_TOKEN.has(name));
-    return this.#known(caller, caller.subject ?? null, given);
+  holder({ subject, roles, claims }: Caller): { readonly caller: string; readonly rules: string } {
+    const rules = this.#rules;
+    if (!rules) return { caller: '', rules: '' };
+    const given = Object.keys(claims).filter((name) => !OF_TOKEN.has(name));
+    const used = this.#tellsFunctions ? new Set([...rules.claims, ...given]) : rules.claims;
+    return {
+      caller: hashed(JSON.stringify([subject ?? null, [...new Set(roles)].sort(), told(used, claims)])),
+      rules: hashed(rules.fingerprint),
+    };
   }
 
   /** The same for all who see the same: who they are matters only where a rule, or a function, is told it. */
-  viewer(caller: Caller): string {
-    const { subject = null } = caller;
-    return this.#known(caller, this.#tellsFunctions ? subject : subject !== null, Object.keys(caller.claims));
-  }
-
-  /** `given`: the claims that count where functions are told them; those that a rule uses always do. */
-  #known({ roles, claims }: Caller, who: unknown, given: readonly string[]): string {
+  viewer({ subject, roles, claims }: Caller): string {
     const rules = this.#rules;
     if (!rules) return '';
-    const names = this.#tellsFunctions ? roles : [...rules.roles].filter((role) => roles.includes(role));
-    const used = this.#tellsFunctions ? new Set([...rules.claims, ...given]) : rules.claims;
-    const known = [...names].sort();
-    // A hash, because subjects and claims may be too long for an index.
-    const hash = new Bun.CryptoHasher('sha256').update(rules.fingerprint);
-    return hash.update(JSON.stringify([who, known, told(used, claims)])).digest('base64url');
+    const tells = this.#tellsFunctions;
+    const names = tells ? roles : [...rules.roles].filter((role) => roles.includes(role));
+    const used = tells ? new Set([...rules.claims, ...Object.keys(claims)]) : rules.claims;
+    const who = tells ? (subject ?? null) : subject !== undefined;
+    return hashed(rules.fingerprint + JSON.stringify([who, [...names].sort(), told(used, claims)]));
   }
 
   /** Whether rules decide what is shown of a record, and not only to whom: those of its fields, or of what it refers to. */
@@ -178,4 +177,9 @@ function allowedChanges(access: Access, operation: ChangesRead): ChangesRead {
     first && !isEverything(operation.where) ? readableWhere(access, first, operation.where) : operation.where;
   const rights = new Map(resources.map((each) => [each, changeRights(access, each)]));
   return { ...operation, resources, where, rights };
+}
+
+/** Subjects and claims may be too long for an index. */
+function hashed(text: string): string {
+  return new Bun.CryptoHasher('sha256').update(text).digest('base64url');
 }

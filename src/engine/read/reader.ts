@@ -29,15 +29,13 @@ export class Reader {
   readonly #limits: AnswerLimits;
   /** Undefined where no type keeps its changes. */
   readonly #journal: Journal | undefined;
-  readonly #primary: Storage;
   /** By statement; or by what is wanted of a record that everybody finds alike. */
   readonly #reads = new WeakMap<object, Prepared>();
 
-  constructor(storage: Storage, limits: AnswerLimits, journal: Journal | undefined, primary: Storage) {
+  constructor(storage: Storage, limits: AnswerLimits, journal: Journal | undefined) {
     this.#storage = storage;
     this.#limits = { ...limits, passes: true };
     this.#journal = journal;
-    this.#primary = primary;
   }
 
   all(operations: readonly Permitted<Read | Ask | ChangesRead>[], deadline: Deadline): Soon<unknown[]> {
@@ -70,8 +68,9 @@ export class Reader {
     operations: readonly Permitted<Read | Ask | ChangesRead>[],
     deadline: Deadline,
   ): Promise<unknown[]> {
-    await this.#kept.positions.ready();
-    return this.#primary.read(() => this.#readAll(operations), 'many', deadline);
+    const { positions, asked } = this.#kept;
+    await positions.ready();
+    return asked.read(() => this.#readAll(operations), 'many', deadline);
   }
 
   async #readTogether(

@@ -257,10 +257,10 @@ function hex(bytes: number): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('hex');
 }
 
-async function reading<T>({ storage }: Journal, program: () => Program<T>): Promise<T> {
-  return storage.read(program, 'many', performance.now() + PATIENCE_MS);
+async function reading<T>({ asked }: Journal, program: () => Program<T>): Promise<T> {
+  return asked.read(program, 'many', performance.now() + PATIENCE_MS);
 }
 
-function writing<T>({ storage }: Journal, program: () => Program<T>): Promise<T> {
-  return storage.write(program, 'many', performance.now() + PATIENCE_MS);
+function writing<T>({ asked }: Journal, program: () => Program<T>): Promise<T> {
+  return asked.write(program, 'many', performance.now() + PATIENCE_MS);
 }

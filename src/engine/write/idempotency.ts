@@ -33,6 +33,8 @@ export interface Keyed {
 export interface Idempotency extends Keyed {
   /** Whose key it is: two callers' keys have nothing to do with each other. */
   readonly caller: string;
+  /** The rules that its caller is under; empty where there are none. */
+  readonly rules: string;
 }
 
 /**
@@ -40,7 +42,7 @@ export interface Idempotency extends Keyed {
  * tell; a replay comes before everything, because the record of a repeated DELETE is gone.
  */
 export function* once<T>(
-  { caller, key, request, refusal }: Idempotency,
+  { caller, rules, key, request, refusal }: Idempotency,
   claims: Claims,
   work: () => Program<T>,
   before: () => Program<unknown> = nothing,
@@ -49,22 +51,24 @@ export function* once<T>(
     yield* before();
     throw refusal;
   }
+  const asked = `${request} ${rules}`;
   const now = Date.now();
   const at = new Date(now).toISOString();
   const expired = new Date(now - KEPT_MS).toISOString();
   // Somebody who is doing the same right now is waited for, by the database.
   const isOld: Filter = { is: 'lt', column: answers.column.at, value: expired };
   const where = all([equal(answers.column.caller, caller), equal(answers.column.key, key)]);
-  if (!(yield* claim({ caller, key, request, answer: null, at }, isOld))) {
+  if (!(yield* claim({ caller, key, request: asked, answer: null, at }, isOld))) {
     const [kept] = yield* run(select(answers, answers.columns, where));
-    if (kept?.['request'] !== request) {
-      yield* before();
-      throw new DuetError(
-        'IDEMPOTENCY_MISMATCH',
-        'This Idempotency-Key was used for another request. Use a new one.',
-      );
-    }
-    return JSON.parse(String(kept['answer']));
+    if (kept?.['request'] === asked) return JSON.parse(String(kept['answer']));
+    yield* before();
+    const isSame = String(kept?.['request']).startsWith(`${request} `);
+    throw new DuetError(
+      'IDEMPOTENCY_MISMATCH',
+      isSame
+        ? 'This request was carried out, under rules that have changed since. Read what it has done.'
+        : 'This Idempotency-Key was used for another request. Use a new one.',
+    );
   }
   // Now and then somebody must sweep.
   if (claims.count++ % SWEEP_EVERY === 0)

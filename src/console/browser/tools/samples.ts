@@ -49,5 +49,8 @@ function scalarOf({ kind, choices, bounds }: Column): unknown {
   if (kind === 'enum') return choices[0];
   if (kind === 'text')
     return example ?? byFormat[format] ?? 'text'.padEnd(minLength, 'text').slice(0, maxLength);
+  // As many digits behind the point as its pattern has: they are all answered.
+  const [, digits] = /\{1,(\d+)\}/.exec((kind === 'decimal' && bounds.pattern) || '') ?? [];
+  if (digits) return (12.5).toFixed(Number(digits));
   return byKind[kind] ?? Math.max(minimum, Math.min(maximum, 1));
 }
