@@ -61,6 +61,7 @@ export async function exported(
   /** What is yet to be sent of a page. */
   let rest: Uint8Array = new Uint8Array();
   const patience = new Patience();
+  let isLeft = false;
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -68,6 +69,8 @@ export async function exported(
         try {
           if (rest.byteLength === 0) {
             next ??= await pages.next();
+            // Whoever asked for it has gone meanwhile, and nothing can be sent any more.
+            if (isLeft) return;
             const { done } = next;
             rest = new TextEncoder().encode(head + (next.done ? '' : next.value.map(line).join('')));
             head = '';
@@ -93,6 +96,7 @@ export async function exported(
         }
       },
       async cancel() {
+        isLeft = true;
         patience.isTaken();
         await pages.return(undefined);
       },

@@ -51,6 +51,23 @@ describe.each([...databases])('on %s', (database) => {
     },
   );
 
+  test('whoever leaves while the next records are read is no failure', async () => {
+    const data = { users: users(1500), posts: [] };
+    const app = await openApp(database, { sdl, data });
+    for (let taken = 1; taken <= 3; taken++) {
+      const response = await lines(app, '/users');
+      const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+      for (let time = 1; time < taken; time++) await reader.read();
+      // It is being read when its reader goes.
+      const next = reader.read().catch(() => {});
+      await reader.cancel();
+      await next;
+    }
+    await Bun.sleep(50);
+    expect(app.observations.filter(({ event }) => event === 'failure')).toEqual([]);
+    await app.close();
+  });
+
   test('where the database ends a statement that reads too much, fewer are read of the same moment', async () => {
     const env = { LIMIT_BYTES: '100000' };
     const data = {

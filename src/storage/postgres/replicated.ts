@@ -37,8 +37,6 @@ export class ReplicatedStorage extends PostgresStorage {
   /** Where the primary was, and when: whoever has replayed as much is no further behind than that is ago. */
   #samples: { readonly at: number; readonly position: Position }[] = [];
   #sampleAt = Number.NEGATIVE_INFINITY;
-  /** Whether it could not be asked the last time. */
-  #isPrimaryAway = false;
   /** Those that the primary has answered. */
   #reads = 0;
 
@@ -112,12 +110,10 @@ export class ReplicatedStorage extends PostgresStorage {
   #positionFor({ position, written }: Seen): Position | undefined {
     if (written !== undefined) return later(position, written);
     if (position === undefined && this.#staleMs === null) return undefined;
-    const recent = this.#positionAgo(this.#staleMs ?? STALE_MS);
-    if (position === undefined) return recent;
     // Whoever names an old position asks for old records, and rules that look at records are judged by those: a right that was
-    // withdrawn has to end. While the primary is away nobody withdraws one.
-    if (recent === undefined) return this.#isPrimaryAway ? position : undefined;
-    return later(position, recent);
+    // withdrawn has to end, also where this node cannot ask the primary, and others can.
+    const recent = this.#positionAgo(this.#staleMs ?? STALE_MS);
+    return recent === undefined ? undefined : later(position, recent);
   }
 
   /** Where the primary was so many milliseconds ago, or since; undefined where nobody knows. Nobody waits for it either. */
@@ -126,14 +122,9 @@ export class ReplicatedStorage extends PostgresStorage {
     if (now >= this.#sampleAt) {
       this.#sampleAt = now + staleMs / SAMPLES;
       this.position(now + staleMs).then(
-        (position) => {
-          this.#samples.push({ at: now, position });
-          this.#isPrimaryAway = false;
-        },
-        // Writes tell of it.
-        () => {
-          this.#isPrimaryAway = true;
-        },
+        (position) => this.#samples.push({ at: now, position }),
+        // A primary that cannot be asked is away, which writes tell of.
+        () => {},
       );
     }
     const recent = this.#samples.findIndex(({ at }) => now - at <= staleMs);
