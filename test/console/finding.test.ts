@@ -17,7 +17,10 @@ type Thing @resource {
   owner: Owner
 }
 type Count @resource { id: ID! of: Int }
-type Tea @resource @search(fields: ["name", "about"]) { id: ID! name: String! about: String }`;
+type Tea @resource @search(fields: ["name", "about"]) { id: ID! name: String! about: String }
+type Mutation { tidy: Int @action }`;
+
+const logic = 'export default { Mutation: { tidy: () => 1 } };';
 
 const data = {
   owners: [{ name: 'Ada' }, { name: 'Zoe' }],
@@ -28,7 +31,7 @@ const data = {
   ],
   things: Array.from({ length: 40 }, (_, at) => ({
     title: `Thing ${at + 1}`,
-    note: at === 4 ? 'Rusty and round' : null,
+    note: at % 20 === 4 ? 'Rusty and round' : null,
     count: at,
     day: `2024-01-${String(1 + (at % 28)).padStart(2, '0')}`,
     at: `2024-01-01T00:${String(at).padStart(2, '0')}:00.000Z`,
@@ -40,7 +43,7 @@ const data = {
 browsing('finding', () => {
   let duet: Awaited<ReturnType<typeof service>>;
   beforeAll(async () => {
-    duet = await service('sqlite', { sdl, data });
+    duet = await service('sqlite', { sdl, data, logic });
   });
   afterAll(() => duet.end());
 
@@ -214,6 +217,9 @@ browsing('finding', () => {
     for (const [words, name] of [
       ['17 thi', 'Thing 17'],
       ['thi imp', 'Import into Thing'],
+      ['tid', 'tidy action'],
+      ['sta slo', 'Slow statements operate'],
+      ['graphiq', 'GraphiQL tool'],
     ] as const) {
       await summon();
       await keyboard.type(words);
