@@ -1,10 +1,11 @@
 /** What a file's rules of access must meet: they fit the types, and what they can hide can be null. */
 
 import { checksFit } from '../query/checks.ts';
-import { canonical, conditionsOn, type Filter, isEverything, isNothing } from '../query/filter.ts';
+import { all, conditionsOn, type Filter, isEverything, isNothing } from '../query/filter.ts';
 import type { Model, Place, Reference, Resource } from '../schema/model.ts';
 import type { Rule } from '../schema/rules/rule.ts';
 import { filled } from './claims.ts';
+import { casesOf, follows } from './proof.ts';
 import { Rights } from './rights.ts';
 import { type AccessRule, AUTHENTICATED, Rules } from './rules.ts';
 
@@ -84,25 +85,20 @@ function referencesCanBeNull(model: Model, rules: Rules, report: Report): void {
     }
 }
 
-/** Whether somebody with no more than this rule can see a record, but not what its reference points to. */
-function canMiss(rules: Rules, rule: AccessRule, reference: Reference): boolean {
-  const { where } = rule;
-  const seen = new Rights(rules, rolesOf(rule)).rows(reference.target, 'READ');
-  if (isEverything(seen)) return false;
-  // The rule may itself demand that the other record be seen: { post: { published: { eq: true } } }.
-  const demanded = conjuncts(where).flatMap((each) =>
-    each.is === 'related' && each.field === reference ? conjuncts(each.where).map(canonical) : [],
-  );
-  const ways = seen.is === 'any' ? seen.of : [seen];
-  return !ways.some((way) => conjuncts(way).every((each) => demanded.includes(canonical(each))));
+/**
+ * Whether somebody with no more than this rule can see a record, but not what its reference points to. The rule may itself demand
+ * that the other record be seen: { post: { published: { eq: true } } }. One with several ways is as several rules.
+ */
+function canMiss(rules: Rules, { role, where }: AccessRule, reference: Reference): boolean {
+  return !casesOf(where).every((held) => {
+    const roles = rolesOf({ role, where: all(held) });
+    const seen = new Rights(rules, roles).rows(reference.target, 'READ');
+    return isEverything(seen) || follows({ is: 'related', field: reference, where: seen }, held);
+  });
 }
 
 /** What everybody has to whom the rule gives anything. Who has a claim is known. */
-function rolesOf({ role, where }: AccessRule): string[] {
+function rolesOf({ role, where }: Pick<AccessRule, 'role' | 'where'>): string[] {
   if (role !== undefined) return [role, AUTHENTICATED];
   return isNothing(filled(where, {})) ? [AUTHENTICATED] : [];
-}
-
-function conjuncts(filter: Filter): readonly Filter[] {
-  return filter.is === 'all' ? filter.of : [filter];
 }

@@ -17,6 +17,9 @@ const ruled = (rule: string, fields = 'title: String') =>
 const checked = (check: string, fields = 'title: String') =>
   `type Book @resource @check(${check}) { id: ID! ${fields} }`;
 
+const publicOrOwn = '{ or: [{ public: { eq: true } }, { owner: { eq: { claim: "sub" } } }] }';
+const product = `type Product @resource @allow(to: [READ], where: ${publicOrOwn}) { id: ID! public: Boolean owner: String }`;
+
 const rows: Readonly<Record<string, readonly [sdl: string, fault: string]>> = {
   'a rule with a check that is for more than updates': [
     ruled('to: [READ, UPDATE], check: { title: { eq: "x" } }'),
@@ -192,6 +195,27 @@ type Book @resource @allow(to: [READ], role: "admin") @allow(to: [READ], where: 
 type Book @resource @allow(to: [READ], where: { or: [{ by: { isNull: true } }, { by: { eq: { claim: "sub" } } }] }) { id: ID! by: String owner: User! }`,
     '2:138 The rule at 2:21 lets people READ Book who may not READ each User. Drop the "!" of "Book.owner", or add @allow(to: [READ]) to User.',
   ],
+  'a required reference where only one of two ways demands that the other be seen': [
+    `${product}
+type Line @resource @allow(to: [READ], where: { or: [{ product: ${publicOrOwn} }, { note: { eq: "x" } }] }) { id: ID! note: String product: Product! }`,
+    '2:189 The rule at 2:21 lets people READ Line who may not READ each Product. Drop the "!" of "Line.product", or add @allow(to: [READ]) to Product.',
+  ],
+  'a required reference where the rule demands something else of the other in one way': [
+    `${product}
+type Line @resource @allow(to: [READ], where: { product: { or: [{ public: { eq: true } }, { owner: { eq: { claim: "team" } } }] } }) { id: ID! product: Product! }`,
+    '2:144 The rule at 2:21 lets people READ Line who may not READ each Product. Drop the "!" of "Line.product", or add @allow(to: [READ]) to Product.',
+  ],
+  'a required reference to one of several values of which one is a claim that not everybody brings': [
+    `type Product @resource @allow(to: [READ], where: { color: { in: ["RED", { claim: "color" }] } }) { id: ID! color: String }
+type Line @resource @allow(to: [READ], where: { product: { color: { eq: "RED" } } }) { id: ID! product: Product! }`,
+    '2:96 The rule at 2:21 lets people READ Line who may not READ each Product. Drop the "!" of "Line.product", or add @allow(to: [READ]) to Product.',
+  ],
+  'a required reference where different records of a list have what one of them must have': [
+    `type Product @resource @allow(to: [READ], where: { tags: { some: { name: { eq: "a" }, kind: { eq: "b" } } } }) { id: ID! tags: [Tag!]! }
+type Tag @resource { id: ID! name: String kind: String product: Product }
+type Line @resource @allow(to: [READ], where: { product: { and: [{ tags: { some: { name: { eq: "a" } } } }, { tags: { some: { kind: { eq: "b" } } } }] } }) { id: ID! product: Product! }`,
+    '3:167 The rule at 3:21 lets people READ Line who may not READ each Product. Drop the "!" of "Line.product", or add @allow(to: [READ]) to Product.',
+  ],
   'a rule for CREATE that asks for a list of the new record': [
     `type Club @resource @allow(to: [READ, CREATE], where: { or: [{ open: { eq: true } }, { not: { seats: { some: {} } } }] }) { id: ID! open: Boolean seats: [Seat!]! }
 type Seat @resource { id: ID! club: Club }`,
@@ -232,6 +256,7 @@ test('all faults are told at once, in the order of the file, with those of other
   expect(faultsOf(sdl).map((fault) => fault.split(' ')[0])).toEqual(['1:21', '1:21', '1:61', '3:10', '4:19']);
 });
 
+const manyWays = `{ and: [${Array.from({ length: 9 }, (_, at) => `{ or: [{ color: { ne: "${at}" } }, { color: { startsWith: "${at}" } }] }`).join()}] }`;
 const user =
   'type User @resource @allow(to: [READ], where: { public: { eq: true } }) { id: ID! public: Boolean! }';
 const sound: Readonly<Record<string, string>> = {
@@ -266,6 +291,37 @@ const sound: Readonly<Record<string, string>> = {
   'a required reference where the rule itself demands that the other be seen': `${user}
     type Book @resource @allow(to: [READ], where: { owner: { public: { eq: true } }, title: { ne: "" } })
     { id: ID! title: String owner: User! }`,
+  'the same where the other is seen in one of several ways': `${product}
+    type Line @resource @allow(to: [READ], where: { product: ${publicOrOwn} }) { id: ID! product: Product! }`,
+  'the same where the rule has several ways itself, of which one is for those who are known': `
+    type Product @resource
+      @allow(to: [READ], where: { public: { eq: true } })
+      @allow(to: [READ], role: "authenticated", where: { owner: { eq: { claim: "sub" } } })
+    { id: ID! public: Boolean owner: String }
+    type Line @resource
+      @allow(to: [READ], where: { or: [{ product: { public: { eq: true } }, note: { ne: "" } }, { product: { owner: { eq: { claim: "sub" } } } }] })
+    { id: ID! note: String product: Product! }`,
+  'the same where values come in another order, or fewer of them': `
+    type Product @resource @allow(to: [READ], where: { color: { in: ["RED", "BLUE"] }, not: { size: { in: [1, 2] } } })
+    { id: ID! color: String size: Int }
+    type Line @resource
+      @allow(to: [READ], where: { product: { color: { in: ["BLUE", "RED"] }, not: { size: { in: [2, 1] } } } })
+      @allow(to: [READ], where: { product: { color: { eq: "RED" }, not: { size: { in: [1, 2] } } } })
+    { id: ID! product: Product! }`,
+  'the same where what is demanded of the other is said in several places, or of what it is related to': `
+    type Shop @resource { id: ID! open: Boolean town: String }
+    type Tag @resource { id: ID! name: String kind: String product: Product }
+    type Product @resource
+      @allow(to: [READ], where: { shop: { open: { eq: true }, town: { eq: "a" } } })
+      @allow(to: [READ], where: { tags: { some: { or: [{ name: { eq: "a" } }, { kind: { eq: "b" } }] } } })
+    { id: ID! shop: Shop tags: [Tag!]! }
+    type Line @resource
+      @allow(to: [READ], where: { product: { shop: { open: { eq: true } } }, and: [{ product: { shop: { town: { in: ["a"] }, and: [{ town: { eq: "a" } }] } } }] })
+      @allow(to: [READ], where: { product: { tags: { some: { kind: { eq: "b" }, name: { ne: "c" } } } } })
+    { id: ID! product: Product! }`,
+  'the same with more ways than are tried': `
+    type Product @resource @allow(to: [READ], where: ${manyWays}) { id: ID! color: String }
+    type Line @resource @allow(to: [READ], where: { product: ${manyWays} }) { id: ID! product: Product! }`,
 };
 
 describe('is sound:', () => {
