@@ -84,6 +84,29 @@ describe.each([...databases])('on %s', (database) => {
     expect(told(own.body.code, own.body.errors).faults).toEqual(['#/bossId REFERENCE_NOT_FOUND']);
   });
 
+  test('an update of many that is one of one record', async () => {
+    const ofThose = async (least: number, badge: string) => {
+      const body = { badge, bossId: 99 };
+      const operations = [
+        { method: 'PUT', path: '/employees', where: { id: { gte: least } }, atMost: 9, body },
+      ];
+      const { body: answer } = await app.rest('POST', '/transaction', { operations });
+      const rest = told(answer.code, answer.errors, '/operations/0/body');
+      const { errors } = await app.graphql(
+        `mutation { updateEmployees(where: { id: { gte: ${least} } }, set: { badge: "${badge}", bossId: 99 }, atMost: 9) { id } }`,
+      );
+      expect(told(errors?.[0].extensions.code, errors?.[0].extensions.errors)).toEqual(rest);
+      return rest;
+    };
+    expect(await ofThose(2, 'A')).toEqual(badgeAndBoss);
+    const [boss = ''] = badgeAndBoss.faults;
+    expect(await ofThose(2, 'B')).toEqual({ code: 'CONFLICT', faults: [boss] });
+    // Of several, each would be in the way of the others.
+    for (const badge of ['A', 'B'])
+      expect(await ofThose(1, badge)).toEqual({ code: 'CONFLICT', faults: [boss] });
+    expect(await ofThose(9, 'A')).toEqual({ code: 'CONFLICT', faults: [boss] });
+  });
+
   test('a nested record, with its place', async () => {
     const { body } = await app.rest('POST', '/employees', {
       orderLines: [{ code: 'new' }, { code: 'one', hourId: 99 }],
@@ -194,14 +217,14 @@ describe.each([...databases])('with rules, on %s', (database) => {
   test('who may not write, or not see, learns nothing of what is taken', async () => {
     const guarded = `
       type Desk @resource @allow(to: [READ], where: { owner: { eq: { claim: "sub" } } }) @allow(to: [READ, CREATE], role: "all") { id: ID!  owner: String }
-      type Own @resource @allow(to: [READ, CREATE], where: { owner: { eq: { claim: "sub" } } }) { id: ID!  owner: String!  badge: String @unique  desk: Desk }
-      type Free @resource @allow(to: [READ, CREATE], role: "authenticated") { id: ID!  badge: String @unique  desk: Desk @unique }`;
+      type Own @resource @allow(to: [READ, CREATE, UPDATE], where: { owner: { eq: { claim: "sub" } } }) { id: ID!  owner: String!  badge: String @unique  desk: Desk }
+      type Free @resource @allow(to: [READ, CREATE, UPDATE], role: "authenticated") { id: ID!  badge: String @unique  desk: Desk @unique }`;
     const app = await openApp(database, {
       sdl: guarded,
       data: {
         desks: [{ owner: 'ann' }],
-        owns: [{ owner: 'ann', badge: 'A', deskId: 1 }],
-        frees: [{ badge: 'A', deskId: 1 }],
+        owns: [{ owner: 'ann', badge: 'A', deskId: 1 }, { owner: 'bob' }],
+        frees: [{ badge: 'A', deskId: 1 }, {}],
       },
       env: { AUTH_SECRET: SECRET },
     });
@@ -238,6 +261,15 @@ describe.each([...databases])('with rules, on %s', (database) => {
       '#/0/badge NOT_UNIQUE',
       '#/2/badge NOT_UNIQUE',
     ]);
+    const change = async (path: string) => {
+      const operation = { method: 'PUT', path, where: { id: { eq: 2 } }, atMost: 1 };
+      const faults = await post('/transaction', {
+        operations: [{ ...operation, body: { badge: 'A', deskId: 1 } }],
+      });
+      return faults.map((each: string) => each.replace('/operations/0/body', ''));
+    };
+    expect(await change('/owns')).toEqual(['#/deskId REFERENCE_NOT_FOUND']);
+    expect(await change('/frees')).toEqual(['#/deskId REFERENCE_NOT_FOUND', '#/badge NOT_UNIQUE']);
     await app.close();
   });
 });

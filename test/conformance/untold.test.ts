@@ -125,11 +125,12 @@ describe.each([...databases])('on %s', (database) => {
         'The updated post would violate an access rule.',
       ] as any);
       const update =
-        'mutation($data: PostUpdate!) { updatePosts(where: { id: { eq: 1 } }, data: $data, atMost: 1) { id } }';
-      await alike(values, async (title) => {
-        const { errors } = await app.graphql(update, { data: body(title) }, eve);
+        'mutation($set: PostChanges!) { updatePosts(where: { id: { eq: 1 } }, set: $set, atMost: 1) { id } }';
+      const many = await alike(values, async (title) => {
+        const { errors } = await app.graphql(update, { set: body(title) }, eve);
         return [errors?.[0].extensions.code, errors?.[0].message];
       });
+      expect(many).toEqual(['FORBIDDEN', 'The updated post would violate an access rule.'] as any);
     });
   });
 

@@ -13,7 +13,7 @@ import { mayStillWrite, mayWrite, notAllowed } from '../policy/judging.ts';
 import { type Demands, demand } from '../policy/matching.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import { mayHaveUpdated, mayUpdate } from '../policy/updates.ts';
-import { asSeen, changedOn, maybeHidden, withoutUnseen } from '../policy/writing.ts';
+import { asSeen, changedOn, isAlwaysAllowed, maybeHidden, withoutUnseen } from '../policy/writing.ts';
 import { attach, type Node, spent } from '../read/read.ts';
 import { mostBytes } from '../read/selects.ts';
 import { bytesOfJson, parts } from '../sizes.ts';
@@ -97,7 +97,10 @@ export function* updateMany(
   const changes = { ...set, ...add, ...Object.fromEntries(made.map(({ name }) => [name, undefined])) };
   yield* mustHold(resource, next, changes, of);
   mayPass(resource, set, rows, seen, of);
-  yield* referencesExist(access, resource, set, undefined, yield* lostLinks(access, links));
+  // A value that must be unique is taken by each of several for the others.
+  const isLone = next.length === 1 && conditions.size === 0 && isAlwaysAllowed(access, resource, 'UPDATE');
+  const lost = yield* lostLinks(access, links);
+  yield* referencesExist(access, resource, set, isLone ? next[0] : undefined, lost);
   const judged = yield* mayUpdate(access, resource, next, changes, conditions, links.length > 0);
   const refusal = judged.isHidden ? notAllowed(access, resource, 'UPDATE') : undefined;
   const changed: Node[] = [];
