@@ -129,6 +129,18 @@ export function isAlwaysAllowed(access: Access, resource: Resource, action: Acti
     .some(({ where, check }) => isEverything(where) && (!check || isEverything(check)));
 }
 
+/** Whether no rule looks at the new record itself. `known`: the reference to the record that it is nested in, which is given too. */
+export function isUnchecked(
+  access: Access,
+  resource: Resource,
+  given: readonly string[],
+  known?: Column,
+): boolean {
+  if (access.isFree) return true;
+  const names = known ? [...given, known.name] : given;
+  return isAlwaysAllowed(access, resource, 'CREATE') && givenOn(access, resource, names).length === 0;
+}
+
 /** Whether these fields may be changed in every record, and all of it is seen before and after. */
 export function mayAlwaysChange(access: Access, resource: Resource, names: readonly string[]): boolean {
   if (access.isFree) return true;

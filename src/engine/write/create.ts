@@ -8,23 +8,18 @@ import type { Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import type { Access } from '../policy/access.ts';
 import { mayCreate, mustBeSeen, notAllowed, unseen } from '../policy/judging.ts';
-import { givenOn, isAlwaysAllowed } from '../policy/writing.ts';
+import { isUnchecked } from '../policy/writing.ts';
 import type { Node } from '../read/read.ts';
-import { Collision, conflict, type Placed, uniquesOf } from './collision.ts';
+import { Collision, conflict, uniquesOf } from './collision.ts';
 import { mustHold, mustStart } from './holds.ts';
 import { actsBelow, hookedCreate, lookedUp } from './hooked.ts';
 import { atPlaces, type LinkChange, lostLinks } from './links.ts';
 import { computeAll } from './recompute.ts';
-import { missingOf, notFound, referencesExist } from './references.ts';
+import { missingOf, referencesExist } from './references.ts';
 import { isNatural, lastVersion } from './remains.ts';
 import { insert } from './storing.ts';
+import { comingWith, nestedIn, placed, withUntried } from './untried.ts';
 import type { NewRecord } from './validate.ts';
-
-/** Whether no rule looks at the new record itself. */
-export function isUnchecked(access: Access, resource: Resource, given: readonly string[]): boolean {
-  if (access.isFree) return true;
-  return isAlwaysAllowed(access, resource, 'CREATE') && givenOn(access, resource, given).length === 0;
-}
 
 type Path = readonly (string | number)[];
 type Keys = Map<Resource, unknown[]>;
@@ -136,39 +131,15 @@ function* storeList(
       if (!(error instanceof Collision)) throw error;
       const missing = judged.map((each) => each.missing);
       // Of what leads nowhere yet, no rule was asked.
-      const untried = placed(resource, records, missing, at, known, mayCome).filter(
-        (_, other) => other > index && (access.isFree || missing[other]?.length === 0),
+      const untried = placed(resource, records, missing, at, known, mayCome).flatMap((each, other) =>
+        other > index && (access.isFree || missing[other]?.length === 0)
+          ? [each, ...nestedIn(access, resource, records[other]?.children ?? [], known, each.path)]
+          : [],
       );
       throw error.also(untried);
     }
   }
   return nodes;
-}
-
-/** A natural key can be that of a record which comes before it in this list. */
-function comingWith(records: readonly NewRecord[], beside: Keys | undefined) {
-  const isAmongOthers = records.length > 1 || (beside && beside.size > 0);
-  return ({ target }: Reference) => isAmongOthers && target.key.origin.by === 'client';
-}
-
-/** Where each stands, with what of its references cannot come any more. */
-function placed(
-  resource: Resource,
-  records: readonly NewRecord[],
-  missing: readonly (readonly Reference[])[],
-  at: (index: number) => Path,
-  known: Column | undefined,
-  mayCome: ReturnType<typeof comingWith>,
-): Placed[] {
-  return records.map(({ values }, index) => {
-    const lost = missing[index] ?? [];
-    const row = { ...values };
-    // Once all is undone, the record that it is nested in has no key.
-    if (known) row[known.name] = null;
-    // What may still come may be hidden as well: whether another record refers to it would tell.
-    for (const { column } of lost) row[column.name] = null;
-    return { resource, row, others: notFound(lost.filter((each) => !mayCome(each))), path: at(index) };
-  });
 }
 
 /** What was found of a record before the first of its list is written. */
@@ -210,11 +181,16 @@ function* judgedList(
   const mayCome = comingWith(records, beside);
   if (missing.some((references) => references.some((each) => !mayCome(each)))) {
     const all = placed(resource, records, missing, at, known, mayCome);
-    const [first, ...rest] = all;
     const mayBeTold =
       isEverything(access.rows(resource, 'READ')) &&
-      records.every(({ given }) => isUnchecked(access, resource, allGiven(given, known)));
-    if (first && mayBeTold) throw new Collision(resource, first.row, [], { ...first, beside: rest });
+      records.every(({ given }) => isUnchecked(access, resource, given, known));
+    const [first, ...beside] = mayBeTold
+      ? all.flatMap((each, index) => [
+          each,
+          ...nestedIn(access, resource, records[index]?.children ?? [], known, each.path),
+        ])
+      : [];
+    if (first) throw new Collision(resource, first.row, [], { ...first, beside });
     throw conflict(all.flatMap(({ others, path }) => others.map((fault) => nested(fault, ...path))));
   }
   const hidden = yield* mayCreate(access, resource, records, missing, known, beside);
@@ -236,8 +212,9 @@ export function* createRecord(
   const lost = children.length > 0 ? yield* lostLinks(access, linksOf(children)) : [];
   if (missing > 0 || lost.length > 0) {
     const isRefused = judged?.isHidden === true || outer !== undefined;
-    const mayBeTold = !isRefused && isUnchecked(access, resource, allGiven(given, known));
-    yield* referencesExist(access, resource, values, mayBeTold ? values : undefined, lost, known);
+    const mayBeTold = !isRefused && isUnchecked(access, resource, given, known);
+    const looking = referencesExist(access, resource, values, mayBeTold ? values : undefined, lost, known);
+    yield* withUntried(access, resource, children, known, looking);
   }
   // What it refers to has come, or has come into sight, since its list was judged.
   if (judged && missing > 0) yield* mayCreate(access, resource, [record], [], known);
@@ -246,22 +223,21 @@ export function* createRecord(
   const { last = 0 } = record;
   const version = 1 + (isNatural(resource) ? Math.max(last, yield* lastVersion(resource, values)) : last);
   const refusal = isHidden ? notAllowed(access, resource, 'CREATE') : outer;
-  const node = yield* insert(resource, values, version, refusal);
+  const inserting = insert(resource, values, version, refusal);
+  const node = yield* withUntried(access, resource, children, known, inserting);
   if (created && refusal && uniquesOf(resource, values).length > 0) created.refusal ??= refusal;
   access.changes?.created(resource, node);
   const key = node[resource.key.name];
-  for (const { inverse, records, links } of children) {
+  for (const [place, { inverse, records, links }] of children.entries()) {
     const { name, target, reference } = inverse;
     for (const each of records) each.values[reference.column.name] = key;
-    if (links)
-      yield* atPlaces(
-        links.add.map(({ path }) => path),
-        createLinks(access, target, records, created, reference.column, refusal),
-      );
-    else {
-      const at = (index: number) => [name, index];
-      yield* createList(access, target, records, at, created, reference.column, refusal);
-    }
+    const creating = links
+      ? atPlaces(
+          links.add.map(({ path }) => path),
+          createLinks(access, target, records, created, reference.column, refusal),
+        )
+      : createList(access, target, records, (index) => [name, index], created, reference.column, refusal);
+    yield* withUntried(access, resource, children.slice(place + 1), known, creating);
   }
   const stored = actsBelow(access, record) ? ((yield* lookedUp(resource, key)) ?? node) : node;
   if (access.isFree || !created) return stored;
@@ -278,10 +254,6 @@ function linksOf(children: NewRecord['children']): LinkChange[] {
     const mayCome = hasNested && links?.through.far.target.key.origin.by === 'client';
     return links && !mayCome ? [links] : [];
   });
-}
-
-function allGiven(given: readonly string[], known: Column | undefined): readonly string[] {
-  return known ? [...given, known.name] : given;
 }
 
 /** Tells errors of a nested record where it stands. */

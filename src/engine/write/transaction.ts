@@ -55,11 +55,19 @@ export function* transact(
       if (as !== undefined && !Array.isArray(node)) results.set(as, node);
     } catch (error) {
       // Anything else is the storage's to judge: it may run the whole transaction again.
-      if (error instanceof DuetError || error instanceof Collision) throw new WriteFailed(index, error);
+      if (error instanceof Collision)
+        throw new WriteFailed(index, index > 0 ? afterAll(error, results) : error);
+      if (error instanceof DuetError) throw new WriteFailed(index, error);
       throw error;
     }
   }
   return nodes;
+}
+
+/** Writes before it can have brought what it refers to by a result of theirs, or by a natural key. */
+function afterAll(collision: Collision, results: ReadonlyMap<string, Node>): Collision {
+  const told = new Set(Array.from(results.values(), Object.values).flat());
+  return collision.after(({ target }, key) => target.key.origin.by === 'client' || told.has(key));
 }
 
 function withResults(
