@@ -79,4 +79,29 @@ describe.each([...databases])('on %s', (database) => {
     expect(app.statements.length).toBeLessThan(200);
     await app.close();
   });
+
+  test('so are the records that are nested in those of a long list', async () => {
+    const nesting = `
+      type Tag @resource { id: ID! }
+      type Box @resource { id: ID!  label: Int @unique  items: [Item!]! }
+      type Item @resource { id: ID!  mark: Int @unique  tag: Tag  box: Box }`;
+    const app = await openApp(database, {
+      sdl: nesting,
+      data: { tags: [{}], boxes: [{ label: 0 }], items: [{ mark: 0 }] },
+    });
+    const records = Array.from({ length: 500 }, (_, label) => ({
+      label,
+      items: [{ mark: label === 300 ? 0 : label + 1, tagId: label === 400 ? 9 : 1 }],
+    }));
+    app.statements.length = 0;
+    const { errors } = await app.graphql(
+      'mutation($records: [BoxInput!]!) { createBoxes(records: $records) { id } }',
+      { records },
+    );
+    const told = errors?.[0].extensions.errors.map(({ pointer }: any) => pointer);
+    expect(told).toEqual(['#/0/label', '#/300/items/0/mark', '#/400/items/0/tagId']);
+    // Of 1,500 values that could be taken, or not be there.
+    expect(app.statements.length).toBeLessThan(100);
+    await app.close();
+  });
 });
