@@ -120,8 +120,8 @@ test.each([
   expect(Object.fromEntries(actions.map(({ name }, at) => [name, shown[at]]))).toEqual({
     order: [
       'Mutation /actions/order Item',
-      'itemId: Item! id',
-      hasGraphql ? 'itemIds: [Item!] id' : 'itemIds: [String!] text',
+      'itemId: ID! id',
+      hasGraphql ? 'itemIds: [ID!] id' : 'itemIds: [String!] text',
       'other: ID text',
       'on: Date date',
       'size: Size! enum',
