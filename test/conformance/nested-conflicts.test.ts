@@ -149,7 +149,9 @@ describe.each([...databases])('with rules, on %s', (database) => {
       type Club @resource @allow(to: [READ], where: { owner: { eq: { claim: "sub" } } }) { id: ID!  owner: String }
       type Desk @resource @allow(to: [READ]) { id: ID! }
       type Hour @resource @allow(to: [READ, CREATE], role: "authenticated")
-      { id: ID!  n: Int @unique  desk: Desk  opens: [Open!]!  owns: [Own!]!  parts: [Part!]! }
+      { id: ID!  n: Int @unique  desk: Desk  opens: [Open!]!  owns: [Own!]!  drops: [Drop!]!  parts: [Part!]! }
+      type Drop @resource @allow(to: [CREATE], role: "authenticated") @allow(to: [READ], where: { owner: { eq: { claim: "sub" } } })
+      { id: ID!  hour: Hour  owner: String  tag: Int @unique  desk: Desk }
       type Open @resource @allow(to: [READ, CREATE], role: "authenticated")
       { id: ID!  hour: Hour  tag: Int @unique  desk: Desk  club: Club @unique }
       type Own @resource @allow(to: [READ, CREATE], where: { owner: { eq: { claim: "sub" } } })
@@ -163,6 +165,7 @@ describe.each([...databases])('with rules, on %s', (database) => {
         hours: [{ n: 1 }],
         opens: [{ tag: 1, clubId: 1 }, { clubId: 3 }],
         owns: [{ owner: 'ann', tag: 1 }],
+        drops: [{ owner: 'ann', tag: 1 }],
         parts: [{ tag: 1 }],
       },
       env: { AUTH_SECRET: SECRET },
@@ -176,10 +179,12 @@ describe.each([...databases])('with rules, on %s', (database) => {
       ] as const) {
         const both = [fault, '#/opens/0/deskId REFERENCE_NOT_FOUND', '#/opens/0/tag NOT_UNIQUE'];
         expect(await told(app, 'Hour', { ...outer, opens: [{ tag: 1, deskId: 9 }] }, eve)).toEqual(both);
+        // What it would not see in the end, it is denied.
         for (const owner of ['ann', 'eve'])
-          expect(await told(app, 'Hour', { ...outer, owns: [{ owner, tag: 1, deskId: 9 }] }, eve)).toEqual([
-            fault,
-          ]);
+          for (const list of ['owns', 'drops'])
+            expect(
+              await told(app, 'Hour', { ...outer, [list]: [{ owner, tag: 1, deskId: 9 }] }, eve),
+            ).toEqual([fault]);
         expect(await told(app, 'Hour', { ...outer, parts: [{ kind: 'x', tag: 1 }] }, eve)).toEqual([fault]);
         expect(await told(app, 'Hour', { ...outer, parts: [{ tag: 1 }] }, eve)).toEqual([
           fault,
