@@ -89,7 +89,8 @@ function effective(rights: Rights, resource: Resource, action: Action): Filter {
 }
 
 /** A reference has the rules of its column. */
-function ruled(resource: Resource): Field[] {
+/** The fields with rules of their own; a reference has those of its column. */
+export function ruled(resource: Resource): Field[] {
   return answerable(resource).filter((field) => field.allow.length > 0 && field.kind !== 'reference');
 }
 

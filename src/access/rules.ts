@@ -49,21 +49,20 @@ export class Rules {
       for (const field of answerable(resource)) this.#compile(field, resource, 'field');
       for (const { origin } of resource.columns) if (origin.by === 'claim') this.claims.add(origin.claim);
     }
-    this.fingerprint = JSON.stringify(model.resources.flatMap((resource) => this.#written(resource)));
+    this.fingerprint = JSON.stringify(model.resources.flatMap((resource) => this.#written(resource)).sort());
   }
 
   /** Of what has rules: the rest is as closed, or as open, as what it is a part of. */
-  #written(resource: Resource): unknown[] {
+  #written(resource: Resource): string[] {
     const ruled = [resource, ...answerable(resource)].filter((on) => this.of(on).length > 0);
-    return ruled.map((on) => [
-      on === resource ? on.name : `${resource.name}.${on.name}`,
-      ...this.of(on).map(({ to, role, where, check }) => [
-        [...to].sort(),
-        role,
-        canonical(where),
-        ...(check ? [canonical(check)] : []),
+    const written = ({ to, role, where, check }: AccessRule) =>
+      JSON.stringify([[...to].sort(), role, canonical(where), ...(check ? [canonical(check)] : [])]);
+    return ruled.map((on) =>
+      JSON.stringify([
+        on === resource ? on.name : `${resource.name}.${on.name}`,
+        ...this.of(on).map(written).sort(),
       ]),
-    ]);
+    );
   }
 
   of({ allow }: Resource | Field): readonly AccessRule[] {

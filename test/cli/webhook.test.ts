@@ -62,7 +62,7 @@ describe.each([...databases])('on %s', (database) => {
 
     const refused = await webhook('add', target, '--on', 'Item.created');
     expect(refused.stderr).toMatch(
-      /must be https, unless the receiver is inside this network.*--allow-private says/s,
+      /must be https, unless you say that the receiver is inside this network.*--allow-private says/s,
     );
     const made = await webhook('add', target, '--on', 'Item.created', '--on=Item.updated', '--allow-private');
     const [id = '', secret = ''] = made.stdout.trimEnd().split('\n');

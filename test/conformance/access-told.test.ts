@@ -20,21 +20,43 @@ type Deed @resource @journal(keep: "1d")
   @allow(to: [HISTORY], where: { by: { eq: { claim: "sub" } } })
 { id: ID! by: String! }
 type Vault @resource(rest: false) @allow(to: [READ], role: "admin") { id: ID! by: String! }
+type Page @resource @allow(to: [READ, CREATE, UPDATE])
+{ id: ID! by: String! note: String @allow(to: [READ, UPDATE], role: "admin") }
 `;
-const data = { posts: [{ by: 'ann' }, { by: 'bob' }], vaults: [{ by: 'root' }] };
+const data = { posts: [{ by: 'ann' }, { by: 'bob' }], vaults: [{ by: 'root' }], pages: [{ by: 'ann' }] };
+
+const Page = ['READ', 'CREATE', 'UPDATE'];
 
 const callers: [string, Who['claims'], object][] = [
   // Nobody without a token has the claim that the second rule asks for.
-  ['anonymous', undefined, { Post: ['READ'], Drop: [], Deed: ['READ'], Vault: [] }],
+  [
+    'anonymous',
+    undefined,
+    { Post: ['READ'], Drop: [], Deed: ['READ'], Vault: [], Page, 'Page.note': ['CREATE'] },
+  ],
   [
     'ann',
     { sub: 'ann' },
-    { Post: ['READ', 'CREATE', 'UPDATE'], Drop: [], Deed: ['READ', 'HISTORY'], Vault: [] },
+    {
+      Post: ['READ', 'CREATE', 'UPDATE'],
+      Drop: [],
+      Deed: ['READ', 'HISTORY'],
+      Vault: [],
+      Page,
+      'Page.note': ['CREATE'],
+    },
   ],
   [
     'root',
     { sub: 'root', roles: ['admin'] },
-    { Post: ['READ', 'CREATE', 'UPDATE', 'DELETE'], Drop: [], Deed: ['READ', 'HISTORY'], Vault: ['READ'] },
+    {
+      Post: ['READ', 'CREATE', 'UPDATE', 'DELETE'],
+      Drop: [],
+      Deed: ['READ', 'HISTORY'],
+      Vault: ['READ'],
+      Page,
+      'Page.note': ['READ', 'CREATE', 'UPDATE'],
+    },
   ],
 ];
 
@@ -56,7 +78,10 @@ describe.each([...databases])('on %s', async (database) => {
       const headers = await headersOf({ name: `${name} told`, claims });
       const told = await app.rest('GET', '/access.json', undefined, headers);
       expect([told.status, told.body]).toEqual([200, may]);
-      for (const [type, actions] of Object.entries<string[]>(told.body))
+      const { 'Page.note': note, ...types } = told.body;
+      const kept = await app.rest('PUT', '/pages/1', { note: 'x' }, headers);
+      expect(kept.status === 200).toBe(note.includes('UPDATE'));
+      for (const [type, actions] of Object.entries<string[]>(types))
         for (const [action, attempt] of Object.entries(attempts)) {
           const { errors } = await app.graphql(attempt(type), undefined, headers);
           const refused = /^(UNAUTHENTICATED|FORBIDDEN)$/.test(errors?.[0].extensions.code);
@@ -83,6 +108,8 @@ describe.each([...databases])('on %s', async (database) => {
       Drop: all,
       Deed: [...all, 'HISTORY'],
       Vault: all,
+      Page: all,
+      'Page.note': ['READ', 'CREATE', 'UPDATE'],
     });
     const closed = await openApp(database, { sdl, data, env: { INTROSPECTION: 'off' } });
     expect((await closed.rest('GET', '/access.json')).status).toBe(404);

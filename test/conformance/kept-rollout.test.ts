@@ -14,6 +14,8 @@ describe.each([...databases])('on %s', (database) => {
   test.each([
     ['a field', order('note: String'), undefined],
     ['a type', order('', '', 'type Note @resource { id: ID! }'), undefined],
+    ['what is set by the subject', order('by: String @set(claim: "sub")'), undefined],
+    ['a type before it', `type Zoo @resource { id: ID! } ${order('')}`, undefined],
     [
       'a type with rules',
       order('', '', 'type Note @resource @allow(to: [READ]) { id: ID! }'),

@@ -375,6 +375,7 @@ describe.each([...databases])('on %s', (database) => {
       Firm: [],
       Staff: [],
       Card: [],
+      'Card.note': [],
     });
   });
 

@@ -14,6 +14,7 @@ type Note @resource
   by: String!
   text: String!
   draft: String @allow(to: [READ], role: "editor")
+  grade: Int @allow(to: [CREATE, UPDATE], role: "editor")
 }
 type Plan @resource @allow(to: [READ], role: "authenticated") { id: ID! title: String! }
 type Memo @resource @allow(to: [READ]) @allow(to: [UPDATE, DELETE], role: "authenticated") { id: ID! text: String! }
@@ -71,7 +72,7 @@ browsing('callers', () => {
     // A field that it may not read takes nothing else away, through neither door.
     for (const door of ['REST', 'GraphQL']) {
       await page.getByRole('radio', { name: door }).check();
-      await page.getByText('Both answers have the same records.').waitFor();
+      await page.getByText('Both have the same records.').waitFor();
       await page.getByRole('gridcell', { name: 'hidden' }).nth(1).waitFor();
       expect(await page.getByRole('gridcell', { name: 'hidden' }).count()).toBe(2);
     }
@@ -107,7 +108,7 @@ browsing('callers', () => {
     await page.getByRole('status').filter({ hasText: 'Signed in as ann' }).waitFor();
     await page.getByText('To rest').waitFor();
     await page.locator('.heading').getByRole('button', { name: 'Filter' }).waitFor();
-    await page.getByText('Both answers have the same records.').waitFor();
+    await page.getByText('Both have the same records.').waitFor();
     expect(sent.length).toBeGreaterThan(4);
     expect(new Set(sent)).toEqual(new Set([`Bearer ${token}`]));
     const kept = await page.evaluate('JSON.stringify([{ ...localStorage }, document.cookie, location.href])');
@@ -150,7 +151,10 @@ browsing('callers', () => {
     expect(refusals).toEqual([]);
     // That the note is somebody else's, only the service knows.
     await page.getByRole('link', { name: 'Edit' }).click();
-    // What it may not see is not said to be empty.
+    // What it may never write is not asked for, and what it may not see is not said to be empty.
+    await page.getByRole('textbox', { name: 'text' }).waitFor();
+    expect(await page.locator('#field-grade').count()).toBe(0);
+    await page.getByRole('heading', { name: 'Read-only' }).waitFor();
     expect(await page.getByRole('textbox', { name: 'draft' }).getAttribute('placeholder')).toBe('hidden');
     await page.getByRole('textbox', { name: 'text' }).fill('Of Ann now');
     await page.getByRole('button', { name: 'Save' }).click();

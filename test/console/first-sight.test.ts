@@ -233,7 +233,7 @@ browsing('at first sight', () => {
     const { page } = here;
     await here.go('#/data/Exhibit/record/3/edit');
     const filled = page.locator('form .filled');
-    await filled.getByRole('heading', { name: 'Filled in by the service' }).waitFor();
+    await filled.getByRole('heading', { name: 'Read-only' }).waitFor();
     expect(await filled.locator('dt > span:first-child').allTextContents()).toEqual(['id', 'createdAt']);
     expect(await filled.locator('dd').first().textContent()).toBe('3');
     expect(await filled.locator('input, button').count()).toBe(0);

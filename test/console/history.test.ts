@@ -136,7 +136,7 @@ browsing.each([...databases])('on %s', (database) => {
     expect(await entries.first().getByRole('link', { name: 'Frank' }).getAttribute('title')).toBe('Author 1');
     expect((await cellsOf(entries.first())).filter(isSet)).toHaveLength(1);
     await shows(() => rows(1), [`id ${id}`, 'title Dune', 'pages 412', 'tags none', 'author null']);
-    await page.getByText('Both answers have the same records.').waitFor();
+    await page.getByText('Both have the same records.').waitFor();
     await entries.first().getByText('current').waitFor();
     expect(await entries.first().getByRole('button').count()).toBe(0);
 
@@ -254,7 +254,7 @@ type Note @resource @journal
     for (const door of ['REST', 'GraphQL']) {
       await page.getByRole('radio', { name: door }).check();
       await page.getByText('There is no history to show').waitFor();
-      await page.getByText('Both answers have the same records.').waitFor();
+      await page.getByText('Both have the same records.').waitFor();
     }
     await become(page, await bearer('kim', 'keeper'));
     await shows(

@@ -188,7 +188,7 @@ browsing('manners', () => {
     await fold.click();
     await page.reload();
     await isOpen(true);
-    const verdict = panel.getByText('Both answers have the same records.');
+    const verdict = panel.getByText('Both have the same records.');
     await verdict.waitFor();
     expect(await verdict.evaluate((each: any) => each.scrollWidth <= each.clientWidth)).toBe(true);
     await page.setViewportSize({ width: 1280, height: 740 });
@@ -482,7 +482,7 @@ browsing.each([...databases])('with the keyboard alone, on %s', (database) => {
     for (const door of ['GraphQL', 'REST']) {
       await page.getByRole('radio', { name: door }).check();
       await keeps.getByRole('link', { name: 'Barbara Liskov' }).nth(4).waitFor();
-      await page.getByText('Both answers have the same records.').waitFor();
+      await page.getByText('Both have the same records.').waitFor();
     }
     await keeps.getByRole('link', { name: 'Open in table' }).click();
     await page.waitForURL(/#\/data\/Exhibit\?keeperId\[eq\]=/);

@@ -126,7 +126,7 @@ browsing.each([...databases])('without authentication, on %s', (database) => {
     const line = page.locator('label', { hasText: 'URL of the receiver' });
     await line
       .getByRole('alert')
-      .filter({ hasText: /^The URL must be https, unless the receiver is inside this network/ })
+      .filter({ hasText: /^The URL must be https, unless you say that the receiver is inside this network/ })
       .waitFor();
     expect(await page.getByRole('alert').count()).toBe(1);
     await page.getByRole('checkbox', { name: 'inside this network' }).check();

@@ -36,11 +36,21 @@ browsing('told rightly', () => {
     await using here = await visit(duet.url);
     for (const type of ['Dish', 'Label']) {
       await here.go(`#/data/${type}`);
-      await here.page.getByText('Both answers have the same records.').waitFor();
+      await here.page.getByText('Both have the same records.').waitFor();
     }
     await here.go('#/data/Dish/record/1');
-    await here.page.getByText('Both answers have the same records.').waitFor();
+    await here.page.getByText('Both have the same records.').waitFor();
     expect(here.complaints).toEqual([]);
+  });
+
+  test('what is told beside a record makes no page wider, however wide it is', async () => {
+    await using here = await visit(duet.url, { viewport: { width: 2560, height: 1200 } });
+    await here.go('#/data/Dish/record/1');
+    await here.page.getByText('Both have the same records.').waitFor();
+    expect(await here.page.evaluate('document.documentElement.scrollWidth')).toBe(2560);
+    // Nor is it cut.
+    const agree = "document.querySelector('.agree')";
+    expect(await here.page.evaluate(`${agree}.scrollWidth <= ${agree}.clientWidth`)).toBe(true);
   });
 
   test('a number in a table is the one that is stored', async () => {
@@ -135,7 +145,7 @@ browsing('told rightly', () => {
     await using here = await visit(duet.url);
     const { page } = here;
     await here.go(`#/data/Word/record/${id}`);
-    await page.getByText('Both answers have the same records.').waitFor();
+    await page.getByText('Both have the same records.').waitFor();
     await duet.json('DELETE', `/words/${id}`);
     await here.go('#/data/Dish');
     await here.go(`#/data/Word/record/${id}`);

@@ -153,6 +153,8 @@ test('an update that a trigger leaves out is a conflict, however it is asked for
     'to add': () => app.rest('PUT', '/as/1', { _inc: { n: 1 } }),
     upsert: () => app.rest('POST', '/as?upsert=s', { s: 'x', n: 3 }),
     noted: () => app.rest('PUT', '/js/1', { n: 2 }),
+    many: () =>
+      app.graphql('mutation { updateAs(where: { n: { eq: 1 } }, set: { n: 2 }, atMost: 5) { id } }'),
   };
   const told: Record<string, unknown> = {};
   for (const [way, send] of Object.entries(ways)) {

@@ -1,7 +1,7 @@
 /** What lasts while the page is open: the token, the door in use, the looks, and what the caller may not do. */
 
 import { effect, signal } from '@preact/signals';
-import type { Action, Door, Operation, Resource } from './schema/types.ts';
+import type { Action, Allowed, Door, Operation, Resource } from './schema/types.ts';
 import type { Language } from './snippets.ts';
 
 /** For as long as the tab is open, and in no other: a reload keeps it, and nothing that outlives the tab has it. */
@@ -37,8 +37,6 @@ export interface Viewing {
   /** The token to come back to. */
   readonly own: string;
 }
-
-export type Allowed = Readonly<Record<string, readonly string[]>>;
 
 effect(() => keepInTab('token', token.value));
 effect(() => keepInTab('viewing', viewing.value && JSON.stringify(viewing.value)));

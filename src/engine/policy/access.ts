@@ -139,7 +139,7 @@ export class Access {
 
   /** The same with a field. */
   uses(field: Field): Action[] {
-    return actions.filter((action) => !isNothing(this.field(field, action)));
+    return actionsOnFields.filter((action) => !isNothing(this.field(field, action)));
   }
 
   /** A caller that nobody knows may have more to show than it did. */
@@ -163,7 +163,8 @@ export class Access {
   }
 }
 
-const actions: readonly Action[] = ['READ', 'CREATE', 'UPDATE', 'DELETE'];
+const actionsOnFields: readonly Action[] = ['READ', 'CREATE', 'UPDATE'];
+const actions: readonly Action[] = [...actionsOnFields, 'DELETE'];
 
 export const verbs: Readonly<Record<Action, string>> = {
   READ: 'read',

@@ -67,7 +67,9 @@ export class Policy {
     const rules = this.#rules;
     if (!rules) return { caller: '', rules: '' };
     const given = Object.keys(claims).filter((name) => !OF_TOKEN.has(name));
-    const used = this.#tellsFunctions ? new Set([...rules.claims, ...given]) : rules.claims;
+    const used = new Set(this.#tellsFunctions ? [...rules.claims, ...given] : rules.claims);
+    // That is the subject: a file that begins to use it makes nobody another.
+    used.delete('sub');
     return {
       caller: hashed(JSON.stringify([subject ?? null, [...new Set(roles)].sort(), told(used, claims)])),
       rules: hashed(rules.fingerprint),

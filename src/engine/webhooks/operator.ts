@@ -135,7 +135,7 @@ async function faultOfUrl(text: string, allowsPrivate: boolean): Promise<string 
   const url = URL.parse(text);
   if (!url || !/^https?:$/.test(url.protocol)) return `"${text}" must be https://…`;
   if (url.protocol === 'http:' && !allowsPrivate)
-    return 'the URL must be https, unless the receiver is inside this network: whoever sits on the way could read all of it';
+    return 'the URL must be https, unless you say that the receiver is inside this network: whoever sits on the way could read all of it';
   if (url.username !== '' || url.password !== '')
     return 'the URL must have no user and password: the signature tells who sends';
   try {

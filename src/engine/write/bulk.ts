@@ -26,7 +26,7 @@ import { linkChanges, lostLinks, mayLink } from './links.ts';
 import { recompute } from './recompute.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
-import { store } from './storing.ts';
+import { leftOut, store } from './storing.ts';
 import { actsOn, change, relink } from './update.ts';
 import { mayRepeat, validCreates, validUpdate } from './validate.ts';
 
@@ -109,6 +109,8 @@ export function* updateMany(
       changed.push(...(yield* update(resource, same, add, part, made, refusal)));
   // A database answers in any order; the records come in that of their keys.
   const byKey = new Map<unknown, Node>(changed.map((node) => [node[key.name], node]));
+  // They are locked, so nobody else has changed or deleted one.
+  if (byKey.size < keys.length) throw leftOut(resource);
   for (const row of access.changes?.wants(resource) ? rows : []) {
     const node = byKey.get(row[key.name]);
     if (node) access.changes?.updated(resource, row, node);

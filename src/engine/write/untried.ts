@@ -79,9 +79,8 @@ export function nestedIn(
 
   function below(lists: NewRecord['children'], outer: Path): Placed[] {
     return lists.flatMap(({ inverse: { name, target, reference }, records, links }) => {
-      // A function may still make them otherwise; and who may not see one that it creates is denied all of it in the end.
-      if (links || access.hooksOf?.(target)?.beforeCreate || !isEverything(access.rows(target, 'READ')))
-        return [];
+      // A function may still make them otherwise.
+      if (links || access.hooksOf?.(target)?.beforeCreate) return [];
       return records.flatMap(({ values, given, children: nested }, index): Placed[] => {
         if (!isUnchecked(access, target, given, reference.column)) return [];
         const at = [...outer, name, index];

@@ -5,11 +5,11 @@ import { graphqlResult } from '../doors/graphql-answer.ts';
 import { restFault } from '../doors/rest.ts';
 import { exchange, patiently } from '../doors/send.ts';
 import { type Fault, isAway, type Wire } from '../doors/wire.ts';
-import { type Allowed, takeAllowed } from '../session.ts';
+import { takeAllowed } from '../session.ts';
 import { type Introspection, introspectionQuery } from './introspection.ts';
 import { readSchema } from './merge.ts';
 import type { OpenApi } from './openapi.ts';
-import type { Door, Schema } from './types.ts';
+import type { Allowed, Door, Schema } from './types.ts';
 
 /** What each door says of itself. */
 export const descriptions: Readonly<Record<Door, Wire>> = {
@@ -31,7 +31,7 @@ async function loadSchema(): Promise<Schema> {
     patiently(() => described<Allowed>({ door: 'rest', method: 'GET', path: '/access.json', headers: {} })),
   ]);
   takeAllowed(allowed);
-  return readSchema(document, introspection);
+  return readSchema(document, introspection, allowed);
 }
 
 async function described<T>(wire: Wire): Promise<T> {

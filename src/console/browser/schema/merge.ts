@@ -3,16 +3,29 @@
 import { readActions } from './actions.ts';
 import { type Introspection, readIntrospection } from './introspection.ts';
 import { type OpenApi, readOpenApi } from './openapi.ts';
-import { type Column, type Inverse, labelOf, type Resource, type Schema } from './types.ts';
+import {
+  type Allowed,
+  type Column,
+  type Input,
+  type Inverse,
+  labelOf,
+  type Resource,
+  type Schema,
+} from './types.ts';
 
-export function readSchema(document: OpenApi | undefined, introspection: Introspection | undefined): Schema {
+/** `allowed`: fields that the caller may never write are not offered. */
+export function readSchema(
+  document: OpenApi | undefined,
+  introspection: Introspection | undefined,
+  allowed: Allowed = {},
+): Schema {
   const rest = document ? readOpenApi(document) : [];
   const graphql = introspection ? readIntrospection(introspection) : [];
   const others = new Map(graphql.map((resource) => [resource.name, resource]));
   const resources = [
     ...rest.map((resource) => merged(resource, others.get(resource.name))),
     ...graphql.filter(({ name }) => !rest.some((resource) => resource.name === name)),
-  ];
+  ].map((resource) => offered(resource, allowed));
   const byName = new Map(resources.map((resource) => [resource.name, resource]));
   return {
     resources,
@@ -22,6 +35,16 @@ export function readSchema(document: OpenApi | undefined, introspection: Introsp
     hasCallers: document?.components.securitySchemes !== undefined,
     hasRest: rest.length > 0,
     hasGraphql: graphql.length > 0,
+  };
+}
+
+function offered(resource: Resource, allowed: Allowed): Resource {
+  const may = (action: string) => (input: Input) =>
+    allowed[`${resource.name}.${input.name}`]?.includes(action) ?? true;
+  return {
+    ...resource,
+    create: resource.create.filter(may('CREATE')),
+    update: resource.update.filter(may('UPDATE')),
   };
 }
 

@@ -168,6 +168,8 @@ export interface Schema {
   readonly hasGraphql: boolean;
 }
 
+export type Allowed = Readonly<Record<string, readonly string[]>>;
+
 export type Row = Readonly<Record<string, unknown>>;
 
 /** `Int!`, `[Color!]`: as the schema file would write it. */

@@ -164,7 +164,7 @@ function Agreement({ ask, answer, schema }: Asked & { schema: Schema }) {
         if (current)
           verdict.value =
             comparable(theirs, ask, schema) === comparable(answer, ask, schema)
-              ? 'Both answers have the same records.'
+              ? 'Both have the same records.'
               : 'The answers differ: data has changed.';
       },
       // What it is told in place of an answer stands beside the door.

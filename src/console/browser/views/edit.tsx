@@ -194,7 +194,7 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
         >
           {filled.length > 0 && (
             <section class="filled">
-              <h2>Filled in by the service</h2>
+              <h2>Read-only</h2>
               <Fields {...{ resource, schema }} row={{ ...related.value, ...row }} columns={filled} />
             </section>
           )}

@@ -173,8 +173,8 @@ function Restore({ ask, schema, now, image, onDone }: RestoreProps) {
     >
       <p>
         It gets these values back, as they were at version {version}, for everybody. Fields that only the
-        service fills in, such as the time of creation, come back too. This makes a new version: what is there
-        now stays in the history.
+        service fills in, such as the time of creation, come back too, but for the time of the last change.
+        This makes a new version: what is there now stays in the history.
       </p>
       <div class="history">
         <Differences
