@@ -222,7 +222,10 @@ function draftResource(
   const checks = faults.checkRules(directives);
   return {
     ...described,
-    description: told([described.description, ...checks.map(({ message }) => `Always true: ${message}`)]),
+    description: told([
+      described.description,
+      ...checks.map(({ message }) => `Checked on every write: ${message}`),
+    ]),
     singular,
     plural,
     path: (options['path'] as string | undefined) ?? pathOf(plural),

@@ -312,14 +312,14 @@ describe.each([...databases])('on %s', (database) => {
     const { data } = await app.graphql(
       '{ order: __type(name: "Order") { description fields { name description } } }',
     );
-    expect(data.order.description).toContain(`Always true: ${AFTER}`);
+    expect(data.order.description).toContain(`Checked on every write: ${AFTER}`);
     const line = 'Changes only so: NEW → PAID, CANCELLED; PAID → SHIPPED, CANCELLED.';
     expect(data.order.fields.find(({ name }: any) => name === 'state').description).toBe(line);
     const gone = 'Emptied when its customer is deleted.';
     expect(data.order.fields.find(({ name }: any) => name === 'customer').description).toBe(gone);
     const { body } = await app.rest('GET', '/openapi.json');
     expect(body.components.schemas.OrderFields.properties.state.description).toContain(line);
-    expect(body.components.schemas.Order.description).toContain(`Always true: ${AFTER}`);
+    expect(body.components.schemas.Order.description).toContain(`Checked on every write: ${AFTER}`);
     expect(body.components.schemas.Order.properties.customer.description).toContain(gone);
   });
 });

@@ -76,6 +76,10 @@ browsing('callers', () => {
       await page.getByRole('gridcell', { name: 'hidden' }).nth(1).waitFor();
       expect(await page.getByRole('gridcell', { name: 'hidden' }).count()).toBe(2);
     }
+    // Nobody is asked for it.
+    const operation =
+      (await page.getByRole('article', { name: 'GraphQL' }).locator('pre').textContent()) ?? '';
+    expect([operation.includes('text'), operation.includes('draft')]).toEqual([true, false]);
     await page.getByRole('link', { name: 'Plan' }).click();
     // It is offered on the page, and stands in nobody's way.
     await page.getByRole('main').getByText('This takes a token or an API key.').waitFor();
@@ -176,7 +180,7 @@ browsing('callers', () => {
     await page.getByRole('button', { name: 'Run' }).click();
     const dialog = page.getByRole('dialog', { name: 'Sign in' });
     await dialog.getByLabel('Token').fill(await tokenOf('ann'));
-    const told = page.getByRole('main').getByText('You are not signed in');
+    const told = page.getByRole('main').getByText('This takes a token or an API key.');
     await told.waitFor();
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await told.waitFor({ state: 'detached' });

@@ -282,7 +282,9 @@ browsing('a day with the console', () => {
       // What the file says of it, and what is always true of it under that.
       const about = page.locator('.heading p');
       await about.waitFor();
-      expect(await about.innerHTML()).toBe('What <code>happens</code>.<br>Always true: A log has a name.');
+      expect(await about.innerHTML()).toBe(
+        'What <code>happens</code>.<br>Checked on every write: A log has a name.',
+      );
       await here.go('#/data/Log/record/1');
       await page.getByRole('radio', { name: door }).check();
       await page.getByRole('button', { name: 'Delete' }).click();

@@ -22,6 +22,7 @@ import {
   RELEVANCE,
   type Reference,
   type Resource,
+  readable,
   referencesOf,
   type Schema,
   type Wanted,
@@ -84,7 +85,7 @@ function callOf(ask: RecordAsk, schema: Schema): Call | undefined {
   const side = resource.graphql;
   if (!side) return undefined;
   const { roots, arguments: types } = side;
-  const columns = resource.columns.map(({ name }) => name);
+  const columns = readable(resource);
   switch (ask.do) {
     case 'list': {
       const paged = ask.limit !== undefined && side.connection !== undefined;
@@ -216,7 +217,7 @@ function listArguments(ask: ListAsk): Record<string, unknown> {
 
 function rowSelection({ resource, related }: ListAsk, schema: Schema): string {
   return block([
-    ...resource.columns.map(({ name }) => name),
+    ...readable(resource),
     ...(related ? referenceSelections(resource, schema) : []),
     ...(related ? linkedSelections(resource, schema) : []),
   ]);
@@ -237,7 +238,7 @@ function relations({ resource, related }: GetAsk, schema: Schema): string[] {
   return [
     ...referenceSelections(resource, schema),
     ...lists.map((list) => {
-      const columns = schema.byName.get(list.target)?.columns.map(({ name }) => name) ?? [];
+      const columns = readable(schema.byName.get(list.target) ?? { columns: [] });
       // A form shows those of a list by their names alone.
       const further = isForm ? [] : furtherOf(list, 'graphql', schema);
       return `${list.name}(first: ${most}) ${block([...columns, ...namedOf(further, schema)])}`;

@@ -39,10 +39,15 @@ export function readSchema(
 }
 
 function offered(resource: Resource, allowed: Allowed): Resource {
-  const may = (action: string) => (input: Input) =>
-    allowed[`${resource.name}.${input.name}`]?.includes(action) ?? true;
+  const may = (action: string) => (of: Input | Column) =>
+    allowed[`${resource.name}.${of.name}`]?.includes(action) ?? true;
+  const columns = resource.columns.map((column) =>
+    may('READ')(column) ? column : { ...column, isClosed: true },
+  );
   return {
     ...resource,
+    columns,
+    label: labelOf(columns.filter(may('READ')), resource.key),
     create: resource.create.filter(may('CREATE')),
     update: resource.update.filter(may('UPDATE')),
   };

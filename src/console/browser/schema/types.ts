@@ -51,6 +51,8 @@ export interface Column extends Described {
   /** As the grammar of filters has them for this column. */
   readonly operators: readonly string[];
   readonly sortable: boolean;
+  /** Whether the caller may never read it, so that nobody asks for it. */
+  readonly isClosed?: boolean;
   /** The reference whose key this is. */
   readonly reference?: Reference | undefined;
   /** What an input of an action is made of, or each of a list of them; an input that holds itself is JSON from there on. */
@@ -171,6 +173,11 @@ export interface Schema {
 export type Allowed = Readonly<Record<string, readonly string[]>>;
 
 export type Row = Readonly<Record<string, unknown>>;
+
+/** The names of what the caller may read of some records at least. */
+export function readable({ columns }: Pick<Resource, 'columns'>): string[] {
+  return columns.filter(({ isClosed }) => !isClosed).map(({ name }) => name);
+}
 
 /** `Int!`, `[Color!]`: as the schema file would write it. */
 export function typeOf({ type, list, required }: Column): string {

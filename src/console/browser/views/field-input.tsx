@@ -51,7 +51,7 @@ export function FieldInput(props: Props) {
         <SetTo {...props} to="" mark="empty text" why="a value without a character" />
       )}
       {isNothing && column.list && column.kind !== 'json' && (
-        <SetTo {...props} to={[]} mark="empty list" why="a list without items" />
+        <SetTo {...props} to={[]} mark="empty list" why="no items" />
       )}
       {mayBeNull && (!isNothing || (value === undefined && fallback !== undefined)) && (
         <SetTo {...props} to={null} mark="null" why="no value" />

@@ -23,7 +23,7 @@ export function Home({ schema }: { schema: Schema }) {
         <h1>Resources</h1>
         <p class="quiet lead">
           Every resource as REST and as GraphQL, with the same rules. The panel “REST and GraphQL” has the
-          request behind each page, as code to paste.
+          request of each page.
         </p>
       </div>
       {token.value === '' && schema.resources.some((resource) => isRefused(resource, 'LIST')) && (

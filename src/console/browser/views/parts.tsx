@@ -76,7 +76,7 @@ export function FaultNotice({ fault, errors = fault.errors, again }: FaultNotice
   if (fault.status === 401 && !again)
     return token.value !== '' ? null : (
       <p class="notice" role="alert">
-        <span>You are not signed in. This takes a token or an API key.</span> <SignIn />
+        <span>This takes a token or an API key.</span> <SignIn />
       </p>
     );
   if (fault.status === 401)

@@ -178,8 +178,11 @@ function useFrozen(
   const put = (next: Widths) => {
     frozen.value = { of, widths: next };
   };
+  /** How wide the window of the table was when they were found. */
+  const foundAt = useRef(0);
   useLayoutEffect(() => {
     if (page === undefined || widths || !head.current) return;
+    foundAt.current = section.current?.offsetWidth ?? 0;
     // A fraction less, and what just fits would be cut off.
     const cells = [...head.current.cells].map((cell) => Math.ceil(cell.getBoundingClientRect().width));
     const found = columns.map(({ name, width }, at): [string, number] => [name, width ?? cells[at] ?? 0]);
@@ -188,10 +191,9 @@ function useFrozen(
   useEffect(() => {
     const { current } = section;
     if (!current) return;
-    let width = current.offsetWidth;
+    // What stands beside it may have come since they were found, before anybody looks.
     const observer = new ResizeObserver(() => {
-      if (current.offsetWidth !== width) frozen.value = undefined;
-      width = current.offsetWidth;
+      if (current.offsetWidth !== foundAt.current) frozen.value = undefined;
     });
     observer.observe(current);
     return () => observer.disconnect();
