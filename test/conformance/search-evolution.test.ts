@@ -30,7 +30,7 @@ describe.each([...databases])('on %s', (kind) => {
     await using deployment = await Deployment.create(kind);
     await deployment.evolve(plain, { as: many });
     const told = [
-      'keep the words of A (s, t)',
+      'index the words of A (s, t) for searches',
       ...(kind === 'postgres' ? [expect.stringMatching(/^create index on A \(_search_[0-9a-f]{8}\)$/)] : []),
       raise,
       find,

@@ -35,7 +35,7 @@ export function describe(step: Step): string {
     case 'create table':
       return creation(step.resource.table);
     case 'keep words':
-      return `keep the words of ${step.resource.table} (${step.resource.searched.map(({ stored }) => stored).join(', ')})`;
+      return `index the words of ${step.resource.table} (${step.resource.searched.map(({ stored }) => stored).join(', ')}) for searches`;
     case 'add reference':
       return `add foreign key ${at(step.reference.owner.table, step.reference.column)} to ${step.reference.target.table}`;
     case 'create index':

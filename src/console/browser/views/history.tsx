@@ -127,7 +127,7 @@ export function History({ schema, resource, id, after }: Props) {
             <Differences
               columns={resource.columns}
               schema={schema}
-              sides={{ before: oldest.before, after: null }}
+              sides={{ before: null, after: oldest.before }}
             />
           </li>
         )}

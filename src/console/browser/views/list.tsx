@@ -6,6 +6,7 @@ import { go } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
 import { isAway } from '../doors/wire.ts';
 import { dataLink } from '../links.ts';
+import { isGone } from '../presence.ts';
 import type { Resource, Row, Schema } from '../schema/types.ts';
 import { isRefused, may, token } from '../session.ts';
 import { askKey, useAnswer } from './answer.ts';
@@ -155,7 +156,7 @@ function Listed({ schema, resource, query }: Props) {
           <a href={listLink(first)}>Back to the first page</a>
         </p>
       )}
-      {!answer && (!fault || isAway(fault)) && <Loading />}
+      {!answer && !isGone.value && (!fault || isAway(fault)) && <Loading />}
       {answer && rows.length > 0 && (
         <Table
           resource={resource}

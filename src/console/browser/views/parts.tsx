@@ -72,15 +72,15 @@ export function FaultNotice({ fault, errors = fault.errors, again }: FaultNotice
   // That it is back does not send what was not sent.
   const wasGone = useRef(false);
   wasGone.current ||= isGone.value;
-  // Beside a form there is little room; and whoever has signed in since can send it.
-  if (fault.status === 401 && !again)
-    return token.value !== '' ? null : (
+  // Whoever has signed in since can send it.
+  if (fault.status === 401 && token.value !== '' && !again) return null;
+  // A form has errors of its own, and little room beside it.
+  if (fault.status === 401)
+    return errors !== fault.errors ? (
       <p class="notice" role="alert">
         <span>This takes a token or an API key.</span> <SignIn />
       </p>
-    );
-  if (fault.status === 401)
-    return (
+    ) : (
       <Empty icon="lock" title="You are not signed in">
         <span>This takes a token or an API key.</span>
         <SignIn />

@@ -225,7 +225,7 @@ function places(schema: Schema): Entry[] {
     ...creatable.map(({ name }) => ({ name: `New ${name}`, about: 'create', link: dataLink(name, 'new') })),
     ...creatable.map(({ name }) => ({
       name: `Import into ${name}`,
-      about: 'CSV, JSON, NDJSON',
+      about: 'CSV, TSV, JSON, NDJSON',
       link: dataLink(name, 'import'),
     })),
     ...offered().map(({ label, name }) => ({ name: label, about: 'operate', link: to(['operate', name]) })),

@@ -69,7 +69,7 @@ export function Metrics() {
     <>
       <Heading
         title="Metrics"
-        about="Read from `/metrics` every two seconds; pages of operators are not counted. Plots cover two minutes, numbers 30 seconds. p95: 95 of 100 requests took no longer. Refused: 4xx, what whoever asks has to mend; errors: 5xx."
+        about="Read from `/metrics` every two seconds; pages of operators are not counted. Plots: two minutes; numbers: 30 seconds. p95: 95 of 100 requests took no longer. Refused: 4xx; errors: 5xx."
       >
         {(!fault.value || isAway(fault.value)) && (
           <button

@@ -291,9 +291,7 @@ function NewWebhook({ onDone }: { onDone: () => void }) {
             wrong={wrong('on')}
           />
           <fieldset class="events">
-            <legend class="quiet small">
-              Types that keep a journal have events; <code>*</code> is all of a type's
-            </legend>
+            <legend class="quiet small">Types with @journal have events; * is all of one</legend>
             {types.flatMap((type) =>
               KINDS.map((kind) => <Event key={type + kind} name={`${type}.${kind}`} on={on} />),
             )}
