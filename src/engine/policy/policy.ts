@@ -61,7 +61,8 @@ export class Policy {
   /**
    * Whose Idempotency-Keys the caller's are. A kept answer shows what its first caller could see: the same subject with
    * other roles, or other claims that a rule uses, is somebody else; where functions are told all claims, all of them count.
-   * All roles do: those that rules name are others in the next file, during whose rollout a write may be sent again. Under other rules it is the same caller still, whose write is not done again; but what was answered is not shown.
+   * All roles do: those that rules name are others in the next file, during whose rollout a write may be sent again. Under
+   * other rules it is the same caller still, whose write is not done again; but what was answered is not shown.
    */
   holder({ subject, roles, claims }: Caller): { readonly caller: string; readonly rules: string } {
     const rules = this.#rules;
