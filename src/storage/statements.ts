@@ -272,6 +272,8 @@ export interface Delete {
   readonly where: Filter;
   /** Only so many of them, in this order. */
   readonly first?: { readonly order: Order; readonly limit: number };
+  /** Answers with the keys of those that are gone. */
+  readonly tellsKeys?: true;
 }
 
 /**

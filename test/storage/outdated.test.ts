@@ -132,37 +132,76 @@ describe.each([...databases])('on %s', (kind) => {
   );
 });
 
-test('an update that a trigger leaves out is a conflict, however it is asked for', async () => {
-  await using deployment = await Deployment.create('postgres');
-  const app = await deployment.app(
-    'type A @resource { id: ID! n: Int s: String @unique } type J @resource @journal(keep: "1d") { id: ID! n: Int }',
-  );
-  for (const [path, record] of [
-    ['/as', { n: 1, s: 'x' }],
-    ['/js', { n: 1 }],
-  ] as const)
-    expect((await app.rest('POST', path, record)).status).toBe(201);
-  for (const table of ['A', 'J'])
-    await deployment.sql(`
-      CREATE FUNCTION leave_${table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
-      CREATE TRIGGER t BEFORE UPDATE ON "${table}" FOR EACH ROW EXECUTE FUNCTION leave_${table}()`);
-  const ways = {
-    alone: () => app.rest('PUT', '/as/1', { n: 2 }),
-    'by its version': () => app.rest('PUT', '/as/1', { n: 2 }, { 'If-Match': '"1"' }),
-    unique: () => app.rest('PUT', '/as/1', { s: 'y' }),
-    'to add': () => app.rest('PUT', '/as/1', { _inc: { n: 1 } }),
-    upsert: () => app.rest('POST', '/as?upsert=s', { s: 'x', n: 3 }),
-    noted: () => app.rest('PUT', '/js/1', { n: 2 }),
-    many: () =>
-      app.graphql('mutation { updateAs(where: { n: { eq: 1 } }, set: { n: 2 }, atMost: 5) { id } }'),
+describe.each([...databases])('on %s, a trigger that leaves out', (kind) => {
+  const leaving = (what: 'UPDATE' | 'DELETE', table: string) =>
+    kind === 'sqlite'
+      ? `CREATE TRIGGER t_${table} BEFORE ${what} ON "${table}" BEGIN SELECT RAISE(IGNORE); END`
+      : `CREATE FUNCTION leave_${table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+         CREATE TRIGGER t BEFORE ${what} ON "${table}" FOR EACH ROW EXECUTE FUNCTION leave_${table}()`;
+  const open = async (deployment: Deployment) => {
+    const app = await deployment.app(`
+      type A @resource { id: ID! n: Int s: String @unique }
+      type J @resource @journal(keep: "1d") { id: ID! n: Int }
+      type P @resource { id: ID! }
+      type C @resource { id: ID! p: P! @onDelete(do: CASCADE) }
+      type N @resource { code: ID! @key n: Int }`);
+    for (const [path, record] of [
+      ['/as', { n: 1, s: 'x' }],
+      ['/js', { n: 1 }],
+      ['/ps', {}],
+      ['/cs', { pId: 1 }],
+      ['/ns', { code: 'k' }],
+    ] as const)
+      expect((await app.rest('POST', path, record)).status).toBe(201);
+    return app;
   };
-  const told: Record<string, unknown> = {};
-  for (const [way, send] of Object.entries(ways)) {
-    const { body } = await send();
-    told[way] = body?.code ?? body?.errors?.[0].extensions?.code ?? body;
-  }
-  expect(told).toEqual(Object.fromEntries(Object.keys(ways).map((way) => [way, 'CONFLICT'])));
-  await app.close();
+  const told = async (ways: Record<string, () => Promise<{ body?: any; errors?: any }>>) => {
+    for (const [way, send] of Object.entries(ways)) {
+      const { body, errors } = await send();
+      expect([way, body?.code ?? errors?.[0].extensions?.code ?? body]).toEqual([way, 'CONFLICT']);
+    }
+  };
+
+  test('an update is a conflict, however it is asked for', async () => {
+    await using deployment = await Deployment.create(kind);
+    const app = await open(deployment);
+    for (const table of ['A', 'J']) await deployment.sql(leaving('UPDATE', table));
+    await told({
+      alone: () => app.rest('PUT', '/as/1', { n: 2 }),
+      'by its version': () => app.rest('PUT', '/as/1', { n: 2 }, { 'If-Match': '"1"' }),
+      unique: () => app.rest('PUT', '/as/1', { s: 'y' }),
+      'to add': () => app.rest('PUT', '/as/1', { _inc: { n: 1 } }),
+      upsert: () => app.rest('POST', '/as?upsert=s', { s: 'x', n: 3 }),
+      noted: () => app.rest('PUT', '/js/1', { n: 2 }),
+      many: () =>
+        app.graphql('mutation { updateAs(where: { n: { eq: 1 } }, set: { n: 2 }, atMost: 5) { id } }'),
+    });
+    await app.close();
+  });
+
+  test('a delete is one, and nothing has gone', async () => {
+    await using deployment = await Deployment.create(kind);
+    const app = await open(deployment);
+    for (const table of ['A', 'J', 'C', 'N']) await deployment.sql(leaving('DELETE', table));
+    const paths = ['/as/1', '/js/1', '/ps/1', '/cs/1', '/ns/k'];
+    const stored = () => Promise.all(paths.map(async (path) => (await app.rest('GET', path)).body));
+    const changes = async () => (await app.rest('GET', '/changes/js/1')).body;
+    const [records, before] = [await stored(), await changes()];
+    await told({
+      alone: () => app.rest('DELETE', '/as/1'),
+      'by its version': () => app.rest('DELETE', '/as/1', undefined, { 'If-Match': '"1"' }),
+      'under a key': () => app.rest('DELETE', '/as/1', undefined, { 'Idempotency-Key': 'k' }),
+      noted: () => app.rest('DELETE', '/js/1'),
+      'what goes with another': () => app.rest('DELETE', '/ps/1'),
+      'a natural key': () => app.rest('DELETE', '/ns/k'),
+      'by GraphQL': () => app.graphql('mutation { deleteA(id: "1") { id } }'),
+      many: () => app.graphql('mutation { deleteAs(where: { n: { eq: 1 } }, atMost: 5) { id } }'),
+    });
+    expect(await stored()).toEqual(records);
+    expect(await changes()).toEqual(before);
+    expect(JSON.stringify(before)).toContain('CREATED');
+    await app.close();
+  });
 });
 
 function raising(what: string): string {

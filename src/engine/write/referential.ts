@@ -2,7 +2,7 @@
 
 import { DuetError, type Fault, ofRecord } from '../../base/errors.ts';
 import { among, equal, type Filter } from '../../query/filter.ts';
-import type { Reference, Resource } from '../../schema/model.ts';
+import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { withCapitalArticle } from '../../schema/names.ts';
 import { Dangling } from '../../storage/faults.ts';
 import { type Row, select, type Update } from '../../storage/statements.ts';
@@ -14,6 +14,7 @@ import type { Changes } from './changes.ts';
 import { mustHold } from './holds.ts';
 import { hookedDelete, lookedUp } from './hooked.ts';
 import { eachOf, PORTION, portions } from './portions.ts';
+import { leftOut } from './storing.ts';
 import { touched } from './validate.ts';
 
 type Keys = Set<unknown>;
@@ -64,9 +65,9 @@ export function* deleteWithDependents(
   yield* breakCircles(doomed);
   for (const [target, keys] of pointingFirst(doomed)) {
     for (const some of portions(keys)) {
-      const where = among(target.key, some);
+      const where = oneOf(target.key, some);
       if (target.key.origin.by === 'client') yield* run({ do: 'bury', resource: target, where });
-      yield* remove(target, where);
+      yield* remove(target, some, where);
     }
     for (const row of going?.get(target) ?? []) access.changes?.deleted(target, row);
   }
@@ -215,14 +216,22 @@ function releasing({ owner, column }: Reference, keys: readonly unknown[]): Upda
   return { do: 'update', resource: owner, set, where: among(owner.key, keys), counts: true };
 }
 
-function* remove(resource: Resource, where: Filter): Program<void> {
+function* remove(resource: Resource, keys: readonly unknown[], where: Filter): Program<void> {
   try {
-    yield* run({ do: 'delete', resource, where });
+    const gone = yield* run({ do: 'delete', resource, where, tellsKeys: true });
+    // Triggers may have deleted some of these for others: only what is still there was kept.
+    if (gone.length < keys.length && (yield* run(select(resource, [resource.key], where))).length > 0)
+      throw leftOut(resource);
   } catch (error) {
     // Somebody came to point here after it was looked up.
     if (error instanceof Dangling) throw stillReferenced(resource, error.reference);
     throw error;
   }
+}
+
+/** Of one value, an index goes on from where it was, and SQLite knows what a statement is about. */
+function oneOf(column: Column, values: readonly unknown[]): Filter {
+  return values.length === 1 ? equal(column, values[0]) : among(column, values);
 }
 
 /** Hands over the keys of records that point at one of these, each with the key that it points at, until that is enough. */
@@ -232,8 +241,7 @@ function* pointingAt(
   take: (key: unknown, at: unknown) => boolean,
 ): Program<void> {
   for (const some of portions(keys)) {
-    // Of one key, an index goes on from where it was.
-    const where = some.length === 1 ? equal(column, some[0]) : among(column, some);
+    const where = oneOf(column, some);
     let isEnough = false;
     yield* eachOf(owner, [owner.key, column], where, true, (row) => {
       isEnough = take(row[owner.key.name], row[column.name]);

@@ -25,9 +25,9 @@ export function* insert(
   }
 }
 
-/** A trigger that returns NULL leaves out the row that was to be stored. */
+/** A trigger that returns NULL, or raises IGNORE, leaves out the row that was to be stored or deleted. */
 export function leftOut({ name }: Resource): DuetError {
-  return refusedByDatabase(new Error(`storing ${withArticle(name)} answered no row`));
+  return refusedByDatabase(new Error(`writing ${withArticle(name)} answered no row`));
 }
 
 /** Runs the statement that stores `row`, and says what the row collided with, unless that is `refusal` to tell. */

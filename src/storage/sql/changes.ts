@@ -44,7 +44,10 @@ export class Changes {
 
   /** What its text hangs on, and its parameters in their order; undefined where it hangs on more. */
   #shape(change: Update | Delete, parameters: unknown[]): string | undefined {
-    if (change.do === 'delete') return change.first ? undefined : this.#asked(change.where, parameters);
+    if (change.do === 'delete') {
+      const asked = change.first ? undefined : this.#asked(change.where, parameters);
+      return asked !== undefined && change.tellsKeys ? `keys ${asked}` : asked;
+    }
     const { resource, set, add, where, ifVersion, counts, isSilent } = change;
     if (this.#isOfEach(change)) return undefined;
     let shape = isSilent ? 'silent' : '';

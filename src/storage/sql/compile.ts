@@ -165,7 +165,8 @@ function answers(statement: Exclude<Statement, Filled>): readonly Column[] {
       ),
     ];
   const { resource } = statement;
-  if (statement.do === 'stale words') return [resource.key];
+  if (statement.do === 'stale words' || (statement.do === 'delete' && statement.tellsKeys))
+    return [resource.key];
   if (statement.do === 'insert all') return statement.claims ? storedColumns(resource) : nothing;
   return ['insert', 'insert each', 'upsert', 'update', 'update each'].includes(statement.do)
     ? storedColumns(resource)

@@ -136,7 +136,10 @@ export class Writer {
       case 'delete': {
         const { where, first } = statement;
         const condition = this.conditions.condition(where, table);
-        if (!first) return `DELETE FROM ${table} WHERE ${condition}${ifCurrent('AND')}`;
+        if (!first) {
+          const keys = statement.tellsKeys ? ` RETURNING ${this.#list([statement.resource.key])}` : '';
+          return `DELETE FROM ${table} WHERE ${condition}${ifCurrent('AND')}${keys}`;
+        }
         const key = listOf(resource.primary ?? [resource.key]);
         const order = this.queries.order(first.order, table);
         return `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${condition} ORDER BY ${order} LIMIT ${first.limit})${ifCurrent('AND')}`;

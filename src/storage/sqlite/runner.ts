@@ -8,7 +8,15 @@ import { countOneMore } from '../scopes.ts';
 import { type Decoders, decoded } from '../sql/codec.ts';
 import { Compiler, parametersOf } from '../sql/compile.ts';
 import { type Heavy, heavyOf } from '../sql/long-answers.ts';
-import { type Insert, lookup, type Query, type Row, type Statement, type Update } from '../statements.ts';
+import {
+  type Delete,
+  type Insert,
+  lookup,
+  type Query,
+  type Row,
+  type Statement,
+  type Update,
+} from '../statements.ts';
 import type { Program } from '../storage.ts';
 import type { Trace } from '../trace.ts';
 import type { Allowance } from './bounds.ts';
@@ -92,8 +100,13 @@ export class Runner {
 
   execute(statement: Statement, allowance: Allowance | undefined): Row[] {
     if (this.outdated.size > 0) refuseOutdated(this.outdated, statement);
-    const key = statement.do === 'update' ? keyIn(statement) : undefined;
-    if (statement.do === 'update' && key !== undefined) return this.#changed(statement, key, allowance);
+    if (statement.do === 'update' || statement.do === 'delete') {
+      const key = keyIn(statement);
+      if (key !== undefined)
+        return statement.do === 'update'
+          ? this.#changed(statement, key, allowance)
+          : this.#deleted(statement, key, allowance);
+    }
     const compiled = compiler.compile(statement);
     const { sql, parameters, decoders } = compiled;
     const isWatched = this.#isWatched(statement, sql, parameters, allowance);
@@ -111,12 +124,7 @@ export class Runner {
 
   /** RETURNING would gather the row in a table of its own: to read it takes a third of that, where it is not known anyway. */
   #changed(update: Update, key: unknown, allowance: Allowance | undefined): Row[] {
-    const { sql, parameters } = compiler.compile({ ...update, isSilent: true });
-    const prepared = this.#admitted(update, sql, parameters, allowance);
-    const ended = this.#trace?.(sql);
-    const { changes } = prepared.run(...(parameters as SQLQueryBindings[]));
-    ended?.();
-    if (changes === 0) return [];
+    if (this.#changes({ ...update, isSilent: true }, allowance) === 0) return [];
     const { resource, next: [row] = [], counts } = update;
     const { version } = resource;
     if (!row || !version) {
@@ -124,6 +132,22 @@ export class Runner {
       return this.execute(lookup(resource, resource.key, key), allowance);
     }
     return [{ ...row, [version.name]: Number(row[version.name]) + (counts ? 1 : 0) }];
+  }
+
+  /** The same of what is known already. */
+  #deleted({ resource, where }: Delete, key: unknown, allowance: Allowance | undefined): Row[] {
+    const isGone = this.#changes({ do: 'delete', resource, where }, allowance) > 0;
+    return isGone ? [{ [resource.key.name]: key }] : [];
+  }
+
+  /** How many rows were changed. */
+  #changes(silent: Update | Delete, allowance: Allowance | undefined): number {
+    const { sql, parameters } = compiler.compile(silent);
+    const prepared = this.#admitted(silent, sql, parameters, allowance);
+    const ended = this.#trace?.(sql);
+    const { changes } = prepared.run(...(parameters as SQLQueryBindings[]));
+    ended?.();
+    return changes;
   }
 
   #rows(statement: Statement, prepared: Prepared, bindings: SQLQueryBindings[], decoders: Decoders): Row[] {
@@ -222,8 +246,13 @@ export function refuseOutdated(outdated: ReadonlySet<string>, statement: Stateme
     throw writerOutdated();
 }
 
-/** The key of the one record that an update is about. A table of Duet's own may have several columns in its key. */
-function keyIn({ resource, where, isSilent }: Update): unknown {
+/**
+ * The key of the one record that is changed or deleted, where its row or its key is asked for. A table of Duet's own may have
+ * several columns in its key.
+ */
+function keyIn(statement: Update | Delete): unknown {
+  const { resource, where } = statement;
+  const isSilent = statement.do === 'update' ? statement.isSilent : !statement.tellsKeys;
   if (isSilent || resource.primary) return undefined;
   const [first] = where.is === 'all' ? where.of : [where];
   return first?.is === 'eq' && first.column === resource.key ? first.value : undefined;
