@@ -152,4 +152,62 @@ describe.each([...databases])('on %s', (database) => {
     expect([status, body.code]).toEqual([403, 'FORBIDDEN']);
     expect(await stored()).toMatchObject({ state: 'DRAFT' });
   });
+
+  test('what a record must refer to is shown with it when both leave sight, and what it may refer to is not', async () => {
+    const inFirm = '{ projects: { some: { members: { some: { who: { eq: { claim: "sub" } } } } } } }';
+    const crews = await openApp(database, {
+      sdl: `
+        type Firm @resource @allow(to: [READ], where: ${inFirm})
+          { id: ID!  name: String!  projects: [Project!]! }
+        type Project @resource @allow(to: [READ], where: { firm: ${inFirm} })
+          { id: ID!  name: String!  firm: Firm!  members: [Member!]! @inverse(of: "project") }
+        type Member @resource
+          @allow(to: [READ, CREATE], where: { project: { firm: ${inFirm} } })
+          @allow(to: [UPDATE], where: { who: { eq: { claim: "sub" } } }, check: {})
+          { id: ID!  seat: Int! @unique  who: String!  project: Project!  first: Project }`,
+      data: {
+        firms: [1, 2, 3, 4, 5].map(() => ({ name: 'Acme' })),
+        projects: [1, 2, 3, 4, 5].map((firmId) => ({ name: 'Dam', firmId })),
+        members: [1, 2, 3, 4, 5].map((seat) => ({ seat, who: 'ann', projectId: seat, firstId: seat })),
+      },
+      env: { AUTH_SECRET: SECRET },
+    });
+    const shown = 'who projectId project { name firm { name } } firstId first { name }';
+    const graphql = async (field: string) =>
+      (await crews.graphql(`mutation { it: ${field} { ${shown} } }`, {}, ann)).data?.it;
+    const expected = (seat: number) => ({
+      who: 'bob',
+      projectId: `${seat}`,
+      project: { name: 'Dam', firm: { name: 'Acme' } },
+      firstId: null,
+      first: null,
+    });
+    expect(await graphql('updateMember(id: 1, who: "bob")')).toEqual(expected(1));
+    expect(await graphql('updateMembers(where: { id: { eq: 2 } }, set: { who: "bob" }, atMost: 1)')).toEqual([
+      expected(2),
+    ]);
+    expect(await graphql('upsertMember(by: seat, seat: 3, who: "bob", projectId: 3)')).toEqual(expected(3));
+    const put = await crews.rest(
+      'PUT',
+      '/members/4?fields=projectId,firstId,project.firm.name',
+      { who: 'bob' },
+      ann,
+    );
+    expect(put).toMatchObject({
+      status: 200,
+      body: { projectId: 4, firstId: null, project: { firm: { name: 'Acme' } } },
+    });
+    const upserted = await crews.rest(
+      'POST',
+      '/members?upsert=seat',
+      { seat: 5, who: 'bob', projectId: 5 },
+      ann,
+    );
+    expect(upserted).toMatchObject({ status: 200, body: { projectId: 5, firstId: null } });
+    for (const id of [1, 2, 3, 4, 5])
+      expect((await crews.rest('GET', `/projects/${id}`, undefined, ann)).status).toBe(404);
+    // A read by the same selection is not such a write.
+    expect((await crews.rest('GET', '/members', undefined, ann)).body).toEqual([]);
+    await crews.close();
+  });
 });

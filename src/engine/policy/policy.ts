@@ -14,6 +14,7 @@ import { Access, type RoleRights } from './access.ts';
 import type { Permitted } from './permitted.ts';
 import { mayRace } from './races.ts';
 import {
+  changedSelection,
   changeRights,
   mustBeReadable,
   readableAggregate,
@@ -130,6 +131,15 @@ const actions: Readonly<Record<OnRecords['do'], Action>> = {
   restore: 'HISTORY',
 };
 
+/** What may change records that are there. */
+const changing: ReadonlySet<OnRecords['do']> = new Set([
+  'update',
+  'update many',
+  'upsert',
+  'upsert many',
+  'restore',
+]);
+
 function allowed(access: Access, operation: Operation): Operation {
   // Whoever carries it out asks for its roles.
   if (operation.do === 'act' || operation.do === 'ask') return operation;
@@ -143,7 +153,8 @@ function allowed(access: Access, operation: Operation): Operation {
       selection: readableSelection(access, resource, operation.selection),
       list: readableList(access, resource, operation.list),
     }));
-  const selection = readableSelection(access, resource, operation.selection);
+  const shown = changing.has(operation.do) ? changedSelection : readableSelection;
+  const selection = shown(access, resource, operation.selection);
   switch (operation.do) {
     case 'create':
       mayGive(access, resource, operation.input);

@@ -128,18 +128,37 @@ export function readableSelection(access: Access, resource: Resource, selection:
   return access.kept(selection, () => readableParts(access, resource, selection));
 }
 
-/** The same object when nothing changes, so that what is known of it stays known. */
-function readableParts(access: Access, resource: Resource, selection: Selection): Selection {
+/**
+ * What is shown of a record that its caller changes. Where a check lets it leave the caller's sight, what it must refer to may
+ * leave with it; that was seen as long as the record was, and an answer without it would be none.
+ */
+export function changedSelection(access: Access, resource: Resource, selection: Selection): Selection {
+  const mayLeave = access.ways(resource).some(({ check }) => check);
+  return mayLeave
+    ? readableParts(access, resource, selection, true)
+    : readableSelection(access, resource, selection);
+}
+
+/** The same object when nothing changes, so that what is known of it stays known. `mayLeave`: see above. */
+function readableParts(
+  access: Access,
+  resource: Resource,
+  selection: Selection,
+  mayLeave = false,
+): Selection {
   const isAllowed = (field: Field) => !isNothing(access.field(field, 'READ'));
   const columns = selection.columns.filter(isAllowed);
   const kept = selection.relations.filter(({ field }) => isAllowed(field));
-  const relations = kept.map((relation) => readableRelation(access, relation));
+  const relations = kept.map((relation) => readableRelation(access, relation, mayLeave));
   // Who may not read a field may not read what is made of it.
   const computed = selection.computed?.filter(({ column }) => isAllowed(column));
   const sources = computed?.flatMap(({ from }) => from) ?? [];
   const guarded =
     sources.length > 0 ? { ...selection, columns: [...selection.columns, ...sources] } : selection;
-  const guards = [...guardsOf(access, resource, guarded), ...ownGuards(access, resource, computed ?? [])];
+  const guards = [
+    ...guardsOf(access, resource, guarded, mayLeave),
+    ...ownGuards(access, resource, computed ?? []),
+  ];
   const changes = selection.changes?.map((each) => ({ ...each, rights: changeRights(access, resource) }));
   const same =
     !changes &&
@@ -173,7 +192,7 @@ function ownGuards(access: Access, resource: Resource, computed: readonly Comput
   });
 }
 
-function readableRelation(access: Access, relation: Relation): Relation {
+function readableRelation(access: Access, relation: Relation, mayLeave = false): Relation {
   const { field, list, summary } = relation;
   if (field.kind !== 'reference' && summary) {
     const aggregate = readableAggregate(access, summary.aggregate);
@@ -188,7 +207,8 @@ function readableRelation(access: Access, relation: Relation): Relation {
     const where = all([access.field(field.reference, 'READ'), aggregate.where]);
     return { ...relation, selection, summary: { ...summary, aggregate: { ...aggregate, where } } };
   }
-  const selection = readableParts(access, field.target, relation.selection);
+  const stays = mayLeave && field.kind === 'reference' && field.required;
+  const selection = readableParts(access, field.target, relation.selection, stays);
   if (field.kind !== 'reference' && list) {
     const { where, order } = readableList(access, field.target, list);
     if (field.kind === 'through') {
@@ -198,19 +218,25 @@ function readableRelation(access: Access, relation: Relation): Relation {
     const shown = all([access.field(field.reference, 'READ'), where]);
     return { ...relation, selection, list: { ...list, order, where: shown } };
   }
-  const rows = access.rows(field.target, 'READ');
+  const rows = stays ? everything : access.rows(field.target, 'READ');
   const links = field.kind === 'through' ? { seenLinks: linkSeen(access, field) } : undefined;
   if (isEverything(rows) && !links)
     return selection === relation.selection ? relation : { ...relation, selection };
   return { ...relation, selection, ...links, seen: rows };
 }
 
-function guardsOf(access: Access, resource: Resource, { columns, relations }: Selection): Guard[] {
+function guardsOf(
+  access: Access,
+  resource: Resource,
+  { columns, relations }: Selection,
+  mayLeave: boolean,
+): Guard[] {
   const fields = new Set<Column | Inverse | Through>(columns);
   for (const { field } of relations) fields.add(field.kind === 'reference' ? field.column : field);
   return [...fields].flatMap((field): Guard[] => {
     const readable = access.field(field, 'READ');
-    const there = field.kind === 'column' ? referenceSeen(access, field) : everything;
+    const stays = field.kind !== 'column' || (mayLeave && field.reference?.required);
+    const there = stays ? everything : referenceSeen(access, field);
     const follows = relations.filter((each) =>
       field.kind === 'column' ? each.field === field.reference : each.field === field,
     );
