@@ -1,7 +1,7 @@
 /** The `@allow` rules of a file, made sense of: who may do what, on which records. */
 
 import { withClaims } from '../query/claim.ts';
-import { canonical, everything, type Filter, reached } from '../query/filter.ts';
+import { canonical, conditionsIn, everything, type Filter, reached } from '../query/filter.ts';
 import { WhereReader } from '../query/where.ts';
 import type { Action, AllowRule, Field, Model, Place, Resource } from '../schema/model.ts';
 import { answerable } from '../schema/values.ts';
@@ -56,7 +56,7 @@ export class Rules {
   #written(resource: Resource): string[] {
     const ruled = [resource, ...answerable(resource)].filter((on) => this.of(on).length > 0);
     const written = ({ to, role, where, check }: AccessRule) =>
-      JSON.stringify([[...to].sort(), role, canonical(where), ...(check ? [canonical(check)] : [])]);
+      JSON.stringify([[...to].sort(), role, ...[where, ...(check ? [check] : [])].map(withLists)]);
     return ruled.map((on) =>
       JSON.stringify([
         on === resource ? on.name : `${resource.name}.${on.name}`,
@@ -129,4 +129,14 @@ export class Rules {
 
 function refuse({ line }: Place, message: string): never {
   throw new Error(`line ${line}: ${message}`);
+}
+
+/** The same words about a list are another rule where its records point here by another reference. */
+function withLists(where: Filter): string {
+  const lists = conditionsIn(where).flatMap((each) => {
+    if (each.is !== 'some') return [];
+    const { name, reference } = each.field;
+    return [` ${reference.target.name}.${name} of ${reference.name}`];
+  });
+  return canonical(where) + [...new Set(lists)].sort().join('');
 }

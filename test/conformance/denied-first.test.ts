@@ -81,6 +81,25 @@ describe.each([...databases])('on %s', (database) => {
     );
   });
 
+  test('a nested record that may hide the one that it is nested in tells nothing', async () => {
+    const sdl = `
+      type Club @resource
+        @allow(to: [CREATE], role: "authenticated")
+        @allow(to: [READ], where: { bans: { none: { who: { eq: { claim: "sub" } } } } })
+      { id: ID!  name: String! @unique  bans: [Ban!]! }
+      type Ban @resource
+        @allow(to: [CREATE], role: "authenticated")
+        @allow(to: [READ], where: { club: { name: { ne: "" } } })
+      { id: ID!  who: String!  club: Club }`;
+    await opened(sdl, { clubs: [{ name: 'taken' }] }, async (app) => {
+      await alike(app, 'POST', '/clubs', (name) => ({ name, bans: [{ who: 'ann' }, { who: 'eve' }] }));
+      const bans = [{ who: 'ann' }];
+      const told = await app.rest('POST', '/clubs', { name: 'taken', bans }, eve);
+      expect([told.status, told.body.code]).toEqual([409, 'CONFLICT']);
+      expect((await app.rest('POST', '/clubs', { name: 'free', bans }, eve)).status).toBe(201);
+    });
+  });
+
   test('what is nested in a record that one will not see tells nothing', async () => {
     const sdl = `
       type Club @resource @allow(to: [READ], role: "authenticated") { id: ID!  seats: [Seat!]!  projs: [Proj!]! }

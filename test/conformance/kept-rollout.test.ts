@@ -8,10 +8,18 @@ import { headersOf, SECRET } from './access-matrix.ts';
 const order = (fields: string, rule = '', more = '') =>
   `type Order @resource @allow(to: [READ, CREATE], role: "authenticated") ${rule} { id: ID!  item: String!  ${fields} } ${more}`;
 
+/** Orders are hidden from who bought them, or from who sold them. */
+const dealt = (by: string) => `
+  type Order @resource
+    @allow(to: [CREATE], role: "authenticated")
+    @allow(to: [READ], where: { deals: { none: { who: { eq: { claim: "sub" } } } } })
+    { id: ID!  item: String!  deals: [Deal!]! @inverse(of: "${by}") }
+  type Deal @resource { id: ID!  who: String!  bought: Order  sold: Order }`;
+
 const create = 'mutation { createOrder(item: "a lamp") { id item } }';
 
 describe.each([...databases])('on %s', (database) => {
-  test.each([
+  test.each<[what: string, next: string, refused: string | undefined, former?: string]>([
     ['a field', order('note: String'), undefined],
     ['a type', order('', '', 'type Note @resource { id: ID! }'), undefined],
     ['what is set by the subject', order('by: String @set(claim: "sub")'), undefined],
@@ -23,14 +31,16 @@ describe.each([...databases])('on %s', (database) => {
     ],
     ['another rule', order('', '@allow(to: [UPDATE], role: "admin")'), 'IDEMPOTENCY_MISMATCH'],
     ['a rule of a field', order('note: String @allow(to: [READ], role: "admin")'), 'IDEMPOTENCY_MISMATCH'],
-  ])('%s is new', async (_, next, refused) => {
+    ['nothing', dealt('bought'), undefined, dealt('bought')],
+    ['where a list comes from', dealt('sold'), 'IDEMPOTENCY_MISMATCH', dealt('bought')],
+  ])('%s is new', async (_, next, refused, former = order('')) => {
     await using deployment = await Deployment.create(database);
     const open = (sdl: string) =>
       openApp(database, { sdl, url: deployment.url, env: { AUTH_SECRET: SECRET } });
     const ann = await headersOf({ name: 'ann of a rollout', claims: { sub: 'ann', roles: ['admin'] } });
     const rest = { ...ann, 'Idempotency-Key': 'pay-by-rest' };
     const graphql = { ...ann, 'Idempotency-Key': 'pay-by-graphql' };
-    const before = await open(order(''));
+    const before = await open(former);
     const first = await before.rest('POST', '/orders', { item: 'a lamp' }, rest);
     const second = await before.graphql(create, {}, graphql);
     expect([first.status, second.errors]).toEqual([201, undefined]);

@@ -202,22 +202,26 @@ function* lostNested(access: Access, records: readonly NewRecord[]): Program<Rea
   return lost;
 }
 
-/** The filter for a new record whose lists hold what is nested in it, as far as that is sure to be written. */
+/**
+ * The filter for a new record whose lists hold what is nested in it, as far as that is sure to be written; where it would hide
+ * the record (not `positive`), as far as it may be.
+ */
 function* withNested(
   access: Access,
   filter: Filter,
   record: NewRecord,
   lost: ReadonlySet<NewRecord>,
+  positive = true,
 ): Program<Filter> {
   switch (filter.is) {
     case 'all':
     case 'any': {
       const of: Filter[] = [];
-      for (const each of filter.of) of.push(yield* withNested(access, each, record, lost));
+      for (const each of filter.of) of.push(yield* withNested(access, each, record, lost, positive));
       return filter.is === 'all' ? all(of) : any(of);
     }
     case 'not':
-      return not(yield* withNested(access, filter.of, record, lost));
+      return not(yield* withNested(access, filter.of, record, lost, !positive));
     case 'some': {
       const { target, reference } = filter.field;
       const list = record.children.find(({ inverse }) => inverse === filter.field)?.records ?? [];
@@ -228,10 +232,11 @@ function* withNested(
           ...givenOn(access, target, [...each.given, reference.column.name]),
         ]);
         // What looks around is judged when this record is there: nobody can tell before.
-        if ([...rules].some((where) => !isSettled(where, target, 'CREATE'))) continue;
-        const wanted = yield* withNested(access, filter.where, each, lost);
+        const isSure = [...rules].every((where) => isSettled(where, target, 'CREATE'));
+        if (!isSure && positive) continue;
+        const wanted = yield* withNested(access, filter.where, each, lost, positive);
         const demands: Demands = new Map();
-        for (const where of [wanted, ...rules]) demand(demands, where, 0);
+        for (const where of isSure ? [wanted, ...rules] : [wanted]) demand(demands, where, 0);
         if (yield* valuesMeet(target, [each.values], demands)) return everything;
       }
       return nothing;
