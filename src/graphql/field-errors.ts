@@ -2,6 +2,7 @@
 
 import { type ExecutionResult, GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
 import { DuetError } from '../base/errors.ts';
+import { mayHaveLeft } from '../engine/policy/guards.ts';
 
 /** Of all of them, about 1,500: one takes far more time and room than the null that it explains. */
 const MOST_CHARACTERS = 256 * 1024;
@@ -22,10 +23,17 @@ export function denied(context: unknown, info: GraphQLResolveInfo, detail: strin
   throw located(telling, info, detail, new DuetError('FORBIDDEN', detail));
 }
 
-/** Where the file requires a value, and a node of another has stored none: in the words of graphql-js. */
-export function lacking(context: unknown, info: GraphQLResolveInfo): never {
+/**
+ * Where the file requires a value, and a node of another has stored none: in the words of graphql-js. A record that has left its
+ * caller's sight may refer to what the caller never saw.
+ */
+export function lacking(context: unknown, info: GraphQLResolveInfo, node: object): never {
   const telling = context as Telling;
   if (isFull(telling)) throw UNTOLD;
+  if (mayHaveLeft(node)) {
+    const detail = `This was changed. You may not read its ${info.fieldName}.`;
+    throw located(telling, info, detail, new DuetError('FORBIDDEN', detail));
+  }
   const detail = `Cannot return null for non-nullable field ${info.parentType.name}.${info.fieldName}.`;
   throw located(telling, info, detail, new Error(detail));
 }

@@ -229,7 +229,7 @@ export class TypesOf {
 function related(name: string): Resolve {
   return (node, args, context, info) => {
     const value = (node as Record<string, unknown>)[relationKey(relationAt(name, args, info))];
-    return value === null && isNonNullType(info.returnType) ? lacking(context, info) : value;
+    return value === null && isNonNullType(info.returnType) ? lacking(context, info, node as object) : value;
   };
 }
 

@@ -210,4 +210,53 @@ describe.each([...databases])('on %s', (database) => {
     expect((await crews.rest('GET', '/members', undefined, ann)).body).toEqual([]);
     await crews.close();
   });
+
+  test('what a function makes a record refer to is shown to nobody who never saw it', async () => {
+    const team = '{ team: { eq: { claim: "team" } } }';
+    const desk = await openApp(database, {
+      sdl: `
+        type Person @resource @allow(to: [READ], where: ${team}) { id: ID!  team: String! }
+        type Ticket @resource
+          @allow(to: [READ], where: { person: ${team} })
+          @allow(to: [UPDATE], where: { person: ${team} }, check: { state: { ne: "new" } })
+          { id: ID!  state: String!  person: Person! @readonly }`,
+      data: {
+        persons: [{ team: 'a' }, { team: 'hidden' }],
+        tickets: ['new', 'new', 'new', 'new'].map((state) => ({ state, personId: 1 })),
+      },
+      logic: {
+        Ticket: {
+          beforeCreate({ input }: any) {
+            return { ...input, personId: 1 };
+          },
+          beforeUpdate({ input }: any) {
+            return input.state === 'handed over' ? { ...input, personId: 2 } : input;
+          },
+        },
+      },
+      env: { AUTH_SECRET: SECRET },
+    });
+    const member = await headersOf({ name: 'of team a', claims: { sub: 'ann', team: 'a' } });
+    const put = (id: number, state: string) =>
+      desk.rest('PUT', `/tickets/${id}?include=person`, { state }, member);
+    expect((await put(1, 'open')).body).toMatchObject({ state: 'open', personId: 1, person: { team: 'a' } });
+    expect(await put(2, 'handed over')).toMatchObject({
+      status: 200,
+      body: { state: 'handed over', personId: null, person: null },
+    });
+    for (const [id, field] of [
+      [3, 'updateTicket(id: 3, state: "handed over") { state person { team } }'],
+      [
+        4,
+        'updateTickets(where: { id: { eq: 4 } }, set: { state: "handed over" }, atMost: 1) { state personId }',
+      ],
+    ] as const) {
+      const { body } = await desk.graphql(`mutation { ${field} }`, {}, member);
+      expect(body.errors.map((each: any) => each.extensions.code)).toEqual(['FORBIDDEN']);
+      expect(body.errors[0].message).toStartWith('This was changed. You may not read its person');
+      expect(JSON.stringify(body)).not.toContain('hidden');
+      expect((await desk.unguarded().rest('GET', `/tickets/${id}`)).body.state).toBe('handed over');
+    }
+    await desk.close();
+  });
 });

@@ -133,7 +133,7 @@ describe.each([...databases])('on %s', (kind) => {
 });
 
 describe.each([...databases])('on %s, a trigger that leaves out', (kind) => {
-  const leaving = (what: 'UPDATE' | 'DELETE', table: string) =>
+  const leaving = (what: 'INSERT' | 'UPDATE' | 'DELETE', table: string) =>
     kind === 'sqlite'
       ? `CREATE TRIGGER t_${table} BEFORE ${what} ON "${table}" BEGIN SELECT RAISE(IGNORE); END`
       : `CREATE FUNCTION leave_${table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
@@ -142,7 +142,7 @@ describe.each([...databases])('on %s, a trigger that leaves out', (kind) => {
     const app = await deployment.app(`
       type A @resource { id: ID! n: Int s: String @unique }
       type J @resource @journal(keep: "1d") { id: ID! n: Int }
-      type P @resource { id: ID! }
+      type P @resource { id: ID! cs: [C!]! }
       type C @resource { id: ID! p: P! @onDelete(do: CASCADE) }
       type N @resource { code: ID! @key n: Int }`);
     for (const [path, record] of [
@@ -161,6 +161,32 @@ describe.each([...databases])('on %s, a trigger that leaves out', (kind) => {
       expect([way, body?.code ?? errors?.[0].extensions?.code ?? body]).toEqual([way, 'CONFLICT']);
     }
   };
+
+  test('a create is a conflict, and nothing has come', async () => {
+    await using deployment = await Deployment.create(kind);
+    const app = await open(deployment);
+    for (const table of ['A', 'J', 'C', 'N']) await deployment.sql(leaving('INSERT', table));
+    const lists = async () =>
+      Promise.all(
+        ['/as', '/js', '/ps', '/cs', '/ns'].map(async (path) => (await app.rest('GET', path)).body),
+      );
+    const before = await lists();
+    const many = (path: string, ...body: object[]) =>
+      app.rest('POST', '/transaction', { operations: [{ method: 'POST', path, body }] });
+    await told({
+      alone: () => app.rest('POST', '/as', { n: 2 }),
+      'under a key': () => app.rest('POST', '/as', { n: 2 }, { 'Idempotency-Key': 'k' }),
+      noted: () => app.rest('POST', '/js', { n: 2 }),
+      'what refers to another': () => app.rest('POST', '/cs', { pId: 1 }),
+      nested: () => app.rest('POST', '/ps', { cs: [{}] }),
+      'a natural key': () => app.rest('POST', '/ns', { code: 'new' }),
+      upsert: () => app.rest('POST', '/ns?upsert=code', { code: 'new' }),
+      'by GraphQL': () => app.graphql('mutation { createA(n: 2) { id } }'),
+      many: () => many('/as', { n: 2 }, { n: 3 }),
+    });
+    expect(await lists()).toEqual(before);
+    await app.close();
+  });
 
   test('an update is a conflict, however it is asked for', async () => {
     await using deployment = await Deployment.create(kind);

@@ -92,6 +92,11 @@ export class Access {
     return ways.map(({ where, check }) => ({ where: this.#own(where), check: check && this.#own(check) }));
   }
 
+  /** Whether a record may leave the caller's sight by a change: a rule with a check says where to, and not that it is seen. */
+  mayRelease(resource: Resource): boolean {
+    return this.#rights?.ways(resource).some(({ check }) => check) === true;
+  }
+
   /** The records on which the caller may use a field so. */
   field(field: Field, action: Action): Filter {
     return this.#rights ? this.#own(this.#rights.field(field, action)) : everything;

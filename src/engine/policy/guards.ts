@@ -15,6 +15,28 @@ export interface Guard {
   readonly properties: readonly string[];
   /** A forbidden field is not there at all; a reference to what one may not see is null. */
   readonly instead: undefined | null;
+  /** Whether a record that was changed shows it all the same, where it was seen before. */
+  readonly unlessSeen?: boolean;
+}
+
+/** Of records that were changed and may have left sight: the required references to what the caller saw before, or has given. */
+const seenBefore = new WeakMap<object, ReadonlySet<string>>();
+
+export function noteSeen({ references }: Resource, changed: Row, before: Row, given: Row): void {
+  const seen = references.filter(({ required, column: { name } }) => {
+    const value = changed[name];
+    return required && (value === before[name] || value === given[name]);
+  });
+  seenBefore.set(changed, new Set(seen.map(({ column }) => column.name)));
+}
+
+/** Whether a record may have left the sight of whoever changed it, so that what it must refer to is not there for the caller. */
+export function mayHaveLeft(record: object): boolean {
+  return seenBefore.has(record);
+}
+
+function showsAll({ unlessSeen, column }: Guard, row: Row): boolean {
+  return unlessSeen === true && column !== undefined && seenBefore.get(row)?.has(column.name) === true;
 }
 
 export interface Guarded {
@@ -53,6 +75,7 @@ export function* hide(guarded: readonly Guarded[], bytes?: number): Program<void
     const { name } = resource.key;
     const shown = new Map(answers[asked.indexOf(task)]?.map((row) => [row[name], row]));
     for (const row of task.rows) {
+      if (showsAll(task.guard, row)) continue;
       const own = shown.get(row[name]);
       if (!own) for (const property of properties) row[property] = instead;
       else if (task.missing) row[task.missing.name] = own[task.missing.name];

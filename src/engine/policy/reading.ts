@@ -130,33 +130,36 @@ export function readableSelection(access: Access, resource: Resource, selection:
 
 /**
  * What is shown of a record that its caller changes. Where a check lets it leave the caller's sight, what it must refer to may
- * leave with it; that was seen as long as the record was, and an answer without it would be none.
+ * leave with it; that was seen as long as the record was, and an answer without it would be none. A function may have made it
+ * refer to something else: that is shown as ever.
  */
 export function changedSelection(access: Access, resource: Resource, selection: Selection): Selection {
-  const mayLeave = access.ways(resource).some(({ check }) => check);
-  return mayLeave
-    ? readableParts(access, resource, selection, true)
+  return access.mayRelease(resource)
+    ? readableParts(access, resource, selection, 'record')
     : readableSelection(access, resource, selection);
 }
 
-/** The same object when nothing changes, so that what is known of it stays known. `mayLeave`: see above. */
+/** What may leave sight while it is shown: a record, or what it must refer to, and so on. */
+type Leaving = 'record' | 'referred' | undefined;
+
+/** The same object when nothing changes, so that what is known of it stays known. */
 function readableParts(
   access: Access,
   resource: Resource,
   selection: Selection,
-  mayLeave = false,
+  leaving?: Leaving,
 ): Selection {
   const isAllowed = (field: Field) => !isNothing(access.field(field, 'READ'));
   const columns = selection.columns.filter(isAllowed);
   const kept = selection.relations.filter(({ field }) => isAllowed(field));
-  const relations = kept.map((relation) => readableRelation(access, relation, mayLeave));
+  const relations = kept.map((relation) => readableRelation(access, relation, leaving));
   // Who may not read a field may not read what is made of it.
   const computed = selection.computed?.filter(({ column }) => isAllowed(column));
   const sources = computed?.flatMap(({ from }) => from) ?? [];
   const guarded =
     sources.length > 0 ? { ...selection, columns: [...selection.columns, ...sources] } : selection;
   const guards = [
-    ...guardsOf(access, resource, guarded, mayLeave),
+    ...guardsOf(access, resource, guarded, leaving),
     ...ownGuards(access, resource, computed ?? []),
   ];
   const changes = selection.changes?.map((each) => ({ ...each, rights: changeRights(access, resource) }));
@@ -192,7 +195,7 @@ function ownGuards(access: Access, resource: Resource, computed: readonly Comput
   });
 }
 
-function readableRelation(access: Access, relation: Relation, mayLeave = false): Relation {
+function readableRelation(access: Access, relation: Relation, leaving?: Leaving): Relation {
   const { field, list, summary } = relation;
   if (field.kind !== 'reference' && summary) {
     const aggregate = readableAggregate(access, summary.aggregate);
@@ -207,8 +210,8 @@ function readableRelation(access: Access, relation: Relation, mayLeave = false):
     const where = all([access.field(field.reference, 'READ'), aggregate.where]);
     return { ...relation, selection, summary: { ...summary, aggregate: { ...aggregate, where } } };
   }
-  const stays = mayLeave && field.kind === 'reference' && field.required;
-  const selection = readableParts(access, field.target, relation.selection, stays);
+  const stays = leaving && field.kind === 'reference' && field.required;
+  const selection = readableParts(access, field.target, relation.selection, stays ? 'referred' : undefined);
   if (field.kind !== 'reference' && list) {
     const { where, order } = readableList(access, field.target, list);
     if (field.kind === 'through') {
@@ -229,14 +232,14 @@ function guardsOf(
   access: Access,
   resource: Resource,
   { columns, relations }: Selection,
-  mayLeave: boolean,
+  leaving: Leaving,
 ): Guard[] {
   const fields = new Set<Column | Inverse | Through>(columns);
   for (const { field } of relations) fields.add(field.kind === 'reference' ? field.column : field);
   return [...fields].flatMap((field): Guard[] => {
     const readable = access.field(field, 'READ');
-    const stays = field.kind !== 'column' || (mayLeave && field.reference?.required);
-    const there = stays ? everything : referenceSeen(access, field);
+    const stays = field.kind === 'column' && field.reference?.required ? leaving : undefined;
+    const there = field.kind === 'column' && stays !== 'referred' ? referenceSeen(access, field) : everything;
     const follows = relations.filter((each) =>
       field.kind === 'column' ? each.field === field.reference : each.field === field,
     );
@@ -244,10 +247,19 @@ function guardsOf(
     const column = field.kind === 'column' ? field : undefined;
     const properties = column ? [column.name] : [];
     return [
-      // A relation to what cannot be seen is null by itself.
+      // A relation to what cannot be seen is null by itself, unless it is followed all the same.
       ...(isEverything(there)
         ? []
-        : [{ resource, where: all([there, readable]), column, properties, instead: null }]),
+        : [
+            {
+              resource,
+              where: all([there, readable]),
+              column,
+              properties: stays ? [...properties, ...related] : properties,
+              instead: null,
+              unlessSeen: stays !== undefined,
+            },
+          ]),
       // Last, for it takes away more. The column is read once, of the records that pass both.
       ...(isEverything(readable)
         ? []

@@ -9,6 +9,7 @@ import { type Program, run } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import type { CreateMany, DeleteMany, UpdateMany } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
+import { noteSeen } from '../policy/guards.ts';
 import { mayStillWrite, mayWrite, notAllowed } from '../policy/judging.ts';
 import { type Demands, demand } from '../policy/matching.ts';
 import type { Permitted } from '../policy/permitted.ts';
@@ -119,6 +120,8 @@ export function* updateMany(
   yield* mayHaveUpdated(access, resource, judged);
   const written = keys.flatMap((each): Node[] => [byKey.get(each) ?? []].flat());
   const nodes = actsOn(access, links) ? yield* asStored(access, resource, written) : written;
+  if (access.mayRelease(resource))
+    for (const [place, node] of nodes.entries()) noteSeen(resource, node, seen[place] ?? {}, set);
   yield* spent(selection, nodes, budget);
   return nodes;
 }

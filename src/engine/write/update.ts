@@ -9,6 +9,7 @@ import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import type { Input } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
+import { noteSeen } from '../policy/guards.ts';
 import { mayWrite, notAllowed } from '../policy/judging.ts';
 import { type Demands, demand } from '../policy/matching.ts';
 import { mayHaveUpdated, mayUpdate } from '../policy/updates.ts';
@@ -136,7 +137,9 @@ export function* change(
   access.changes?.updated(resource, stored, node);
   if (links.length > 0) yield* relink(access, links, [key], refusal);
   if (judged) yield* mayHaveUpdated(access, resource, judged);
-  return actsOn(access, links) ? ((yield* lookedUp(resource, key)) ?? node) : node;
+  const changed = actsOn(access, links) ? ((yield* lookedUp(resource, key)) ?? node) : node;
+  if (access.mayRelease(resource)) noteSeen(resource, changed, seen, valid.set);
+  return changed;
 }
 
 /** Whether functions of links may have written the records that they belong to. */

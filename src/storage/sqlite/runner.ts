@@ -53,7 +53,7 @@ export function asking(statement: Statement): Asking {
       decode: (rows) => decoded(rows, decoders),
     };
   }
-  return { sql, parameters, isSilent: true, decode: ([row]) => [stored(statement, row?.['id'])] };
+  return { sql, parameters, isSilent: true, decode: ([row]) => (row ? [stored(statement, row['id'])] : []) };
 }
 
 /** Runs programs on one connection, whose statements it keeps prepared. */
@@ -151,7 +151,11 @@ export class Runner {
   }
 
   #rows(statement: Statement, prepared: Prepared, bindings: SQLQueryBindings[], decoders: Decoders): Row[] {
-    if (statement.do === 'insert') return [stored(statement, prepared.run(...bindings).lastInsertRowid)];
+    if (statement.do === 'insert') {
+      const { changes, lastInsertRowid } = prepared.run(...bindings);
+      // A trigger may have left it out; then the last row is another.
+      return changes === 0 ? [] : [stored(statement, lastInsertRowid)];
+    }
     if (statement.do === 'insert all' && !statement.claims) {
       // To ask for rows where there are none would take a fifth longer.
       prepared.run(...bindings);

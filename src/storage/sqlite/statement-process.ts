@@ -1,6 +1,6 @@
 /** The process that carries out statements on a SQLite file for another: what cannot be interrupted can be ended. */
 
-import { Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
+import { type Changes, Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
 import type { Row } from '../statements.ts';
 import { splitsWords } from './words.ts';
 
@@ -109,6 +109,11 @@ export function counted(rows: Iterable<Row>, { bytes: most, cuts, names }: Bound
   return found;
 }
 
+/** A trigger may have left it out; then the last row is another. */
+function inserted({ changes, lastInsertRowid }: Changes): Row[] {
+  return changes === 0 ? [] : [{ id: lastInsertRowid }];
+}
+
 function answer(database: Database, group: readonly Asked[]): Answered {
   const rows: Row[][] = [];
   try {
@@ -116,7 +121,7 @@ function answer(database: Database, group: readonly Asked[]): Answered {
       const statement = database.query(sql);
       const bindings = parameters as SQLQueryBindings[];
       const answer = isSilent
-        ? [{ id: statement.run(...bindings).lastInsertRowid }]
+        ? inserted(statement.run(...bindings))
         : bound === undefined
           ? (statement.all(...bindings) as Row[])
           : counted(statement.iterate(...bindings) as Iterable<Row>, bound);
