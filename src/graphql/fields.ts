@@ -34,8 +34,13 @@ export interface Given {
 
 /** Under which name a node keeps a relation: the same field with other arguments is another relation. */
 export function relationName(field: string, args: Arguments): string {
-  for (const _ in args) return field + JSON.stringify(args);
+  for (const _ in args) return field + JSON.stringify(args, withUnsent);
   return field;
+}
+
+/** What was not sent makes it another, which is looked at, and refused: JSON would leave it out. No text of a filter has a NUL. */
+function withUnsent(_: string, value: unknown): unknown {
+  return value === undefined ? '\0' : value;
 }
 
 const relationNames = new WeakMap<object, Map<FieldNode | undefined, string>>();

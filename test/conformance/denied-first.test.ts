@@ -136,6 +136,28 @@ describe.each([...databases])('on %s', (database) => {
     });
   });
 
+  test('what is asked of many new records is asked of all at once, where they have lists and what is to come', async () => {
+    const sdl = `
+      type Owner @resource @allow(to: [READ]) { code: ID! @key }
+      type Club @resource
+        @allow(to: [CREATE], where: { or: [{ name: { ne: "" } }, { name: { ne: "x" } }, { owner: { code: { eq: { claim: "sub" } } } }] })
+        @allow(to: [READ], where: { or: [{ name: { ne: "" } }, { name: { ne: "x" } }, { seats: { some: { who: { eq: { claim: "sub" } } } } }] })
+      { id: ID!  name: String! @unique  owner: Owner  seats: [Seat!]! }
+      type Seat @resource { id: ID!  who: String!  club: Club }`;
+    await opened(sdl, {}, async (app) => {
+      const asked = async (length: number, ownerId?: string) => {
+        const body = Array.from({ length }, (_, at) => ({ name: `${length} ${ownerId} ${at}`, ownerId }));
+        const before = app.statements.length;
+        const operations = [{ method: 'POST', path: '/clubs', body }];
+        const { status } = await app.rest('POST', '/transaction', { operations }, eve);
+        const asks = app.statements.slice(before).filter((sql) => sql.startsWith('SELECT "_row"'));
+        return [status, asks.length > 0, asks.length];
+      };
+      expect(await asked(30)).toEqual(await asked(3));
+      expect(await asked(30, 'nobody')).toEqual(await asked(3, 'nobody'));
+    });
+  });
+
   test('a kept answer is shown under the rights that it was made with, and under no other', async () => {
     const sdl = (rule: string) => `
       type Note @resource @allow(to: [READ, CREATE], where: { org: { eq: { claim: "org" } } }) {

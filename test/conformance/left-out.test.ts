@@ -304,6 +304,18 @@ describe.each([...databases])('on %s', (database) => {
       {},
       '#/where/rank/lt',
     ],
+    ...['tags', 'tagsConnection', 'tagsAggregate'].map(
+      (list): [string, string, Record<string, unknown>, string] => {
+        const of = (where: string) =>
+          `${list}(where: { rank: ${where} }) { ${{ tags: 'id', tagsConnection: 'totalCount' }[list] ?? 'count'} }`;
+        return [
+          `one of two operators, beside the same ${list} without it`,
+          `query($n: Int) { shelves { a: ${of('{ gt: 0 }')} b: ${of('{ gt: 0, lt: $n }')} } }`,
+          {},
+          `#/${list}/where/rank/lt`,
+        ];
+      },
+    ),
     [
       'one object for a list',
       'query($n: Int) { tags(where: { and: { rank: { lt: $n } } }) { id } }',

@@ -18,7 +18,7 @@ import type { Program } from '../../storage/storage.ts';
 import { missingOf } from '../write/references.ts';
 import type { NewRecord } from '../write/validate.ts';
 import { type Access, verbs } from './access.ts';
-import { type Demands, demand, everywhere, matching, storedMeet, valuesMeet } from './matching.ts';
+import { type Demands, demand, everywhere, matching, sharing, storedMeet, valuesMeet } from './matching.ts';
 import { givenOn } from './writing.ts';
 
 /** Refuses records that the caller sees but may not write, by the rule for the action or by what else is demanded of them. */
@@ -61,10 +61,13 @@ export function* mayCreate(
   const seen = access.rows(resource, 'READ');
   const isFinal = isSettled(seen, resource, 'CREATE');
   const rules = isFinal ? [access.rows(resource, 'CREATE'), seen] : [access.rows(resource, 'CREATE')];
+  const shared = sharing();
   records.forEach(({ given }, place) => {
     const names = known ? [...given, known.name] : given;
-    for (const where of new Set([...rules, ...givenOn(access, resource, names)]))
-      demand(demands, without(unlinked(where, missing[place] ?? []), beside), place);
+    for (const where of new Set([...rules, ...givenOn(access, resource, names)])) {
+      const asked = without(unlinked(where, missing[place] ?? []), beside);
+      demand(demands, asked === where ? where : shared(asked), place);
+    }
   });
   const rows = records.map(({ values }) => values);
   if (!(yield* valuesMeet(resource, rows, demands))) throw notAllowed(access, resource, 'CREATE');
@@ -93,10 +96,14 @@ export function* unseen(
   const hidden = new Set<number>();
   const demands: Demands = new Map();
   const lost = hasRelations(seen) ? yield* lostNested(access, records) : none;
+  const shared = sharing();
+  let ofBare: Filter | undefined;
   for (const [place, record] of records.entries()) {
-    const nests = record.children.length > 0 || resource.inverses.length > 0;
-    const where = nests ? yield* withNested(access, seen, record, lost) : seen;
-    demand(demands, unlinked(where, missing[place] ?? []), place);
+    const isBare = record.children.length === 0;
+    const nested = (isBare && ofBare) || (yield* withNested(access, seen, record, lost));
+    if (isBare) ofBare = nested;
+    const where = unlinked(nested, missing[place] ?? []);
+    demand(demands, where === ofBare ? where : shared(where), place);
   }
   const rows = records.map(({ values }) => values);
   const met = yield* matching(resource, rows, demands);

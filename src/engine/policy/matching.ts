@@ -1,6 +1,14 @@
 /** Whether records, stored or not yet written, match the filters that are demanded of them. */
 
-import { all, among, type Filter, isEverything, isNothing, ownColumns } from '../../query/filter.ts';
+import {
+  all,
+  among,
+  canonical,
+  type Filter,
+  isEverything,
+  isNothing,
+  ownColumns,
+} from '../../query/filter.ts';
 import type { Resource } from '../../schema/model.ts';
 import { type Row, type Statement, select } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
@@ -14,6 +22,17 @@ export function demand(demands: Demands, where: Filter, place: number): void {
   const places = demands.get(where);
   if (places) places.push(place);
   else demands.set(where, [place]);
+}
+
+/** Makes one of equal filters: of many records most are asked the same, and a statement for each would stop the process. */
+export function sharing(): (where: Filter) => Filter {
+  const known = new Map<string, Filter>();
+  return (where) => {
+    const text = canonical(where);
+    const same = known.get(text) ?? where;
+    known.set(text, same);
+    return same;
+  };
 }
 
 export function everywhere(where: Filter, list: readonly unknown[]): Demands {
