@@ -1,6 +1,7 @@
 /** What an action is given and what it answers, held against the schema file. */
 
 import { cited, type Fault, isFull, nested, pointer, validationFailed } from '../../base/errors.ts';
+import { readKey } from '../../schema/keys.ts';
 import type { ActionField, Column, Resource, Slot } from '../../schema/model.ts';
 import { scalars } from '../../schema/scalars.ts';
 import { didYouMean } from '../../schema/suggest.ts';
@@ -108,7 +109,7 @@ export function* answerOf(
 interface Place {
   readonly resource: Resource;
   readonly selection: Selection;
-  /** How often the answer has the record of each key. */
+  /** How often the answer has the record of each key; under undefined, what names none. */
   readonly often: Map<unknown, number>;
   readonly found: Map<unknown, Node>;
 }
@@ -174,7 +175,8 @@ class Answer {
     const given = isObject(value) ? value[key.name] : value;
     if (typeof given !== 'string' && typeof given !== 'number')
       throw new Error(`${where} must answer with records of ${resource.plural}, or with their keys`);
-    const known = key.origin.by === 'serial' ? Number(given) : String(given);
+    // It may be as a client gave it: what names no record is looked for all the same, for who may see none to be told so.
+    const known = readKey(key, String(given));
     const { often, found } = this.#place(resource, wanted, where);
     often.set(known, (often.get(known) ?? 0) + 1);
     return () => found.get(known) ?? null;

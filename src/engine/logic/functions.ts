@@ -270,7 +270,8 @@ export class Functions {
     often: ReadonlyMap<unknown, number>,
     budget: Budget,
   ): Program<readonly Node[]> {
-    const query = { ...wholeList(resource), where: among(resource.key, [...often.keys()]) };
+    const keys = [...often.keys()].filter((key) => key !== undefined);
+    const query = { ...wholeList(resource), where: among(resource.key, keys) };
     const operation = { do: 'list', resource, selection, list: query, places: false, count: false } as const;
     const { name } = resource.key;
     const times = (node: Node) => often.get(node[name]) ?? 1;
