@@ -1,5 +1,6 @@
 /** The door for agents, put together: its tools lead to the handlers of the other doors, which it does not see. */
 
+import { rewritten } from '../base/rewritten.ts';
 import type { Config } from '../config/config.ts';
 import { hasAuthentication } from '../config/config.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -78,7 +79,7 @@ function write(route: Route, exchange: Exchange, body: object, headers?: Record<
 
 /** As if it had been sent there by the same caller. */
 function post(route: Route, exchange: Exchange, value: object, headers?: Record<string, string>) {
-  const body = JSON.stringify(value);
+  const body = rewritten(value);
   const { signal } = exchange.request;
   const request = new Request(`http://localhost${route.template}`, {
     method: 'POST',

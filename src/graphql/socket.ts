@@ -1,6 +1,7 @@
 /** GraphQL over WebSocket (`graphql-transport-ws`): each operation is a request like any other, answered over SSE. */
 
 import { DuetError } from '../base/errors.ts';
+import { rewritten } from '../base/rewritten.ts';
 import type { Soon } from '../base/soon.ts';
 import { anonymous } from '../engine/caller.ts';
 import { answerWithoutBody, isStreamed, JSON_TYPE } from '../http/answer.ts';
@@ -206,7 +207,7 @@ class GraphqlSocket implements Attendant {
     const operation = new AbortController();
     this.#operations.set(id, operation);
     this.#options.streams.rest(this.#stopped, false);
-    this.#carryOut(id, JSON.stringify(message.payload), operation)
+    this.#carryOut(id, rewritten(message.payload), operation)
       .catch(() => this.#close(1011, 'Internal error'))
       .finally(() => {
         operation.abort();

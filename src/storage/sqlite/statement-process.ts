@@ -1,6 +1,7 @@
 /** The process that carries out statements on a SQLite file for another: what cannot be interrupted can be ended. */
 
 import { type Changes, Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
+import { rewritten } from '../../base/rewritten.ts';
 import type { Row } from '../statements.ts';
 import { splitsWords } from './words.ts';
 
@@ -136,19 +137,11 @@ function answer(database: Database, group: readonly Asked[]): Answered {
   }
 }
 
-/**
- * Travels as JSON, which knows no infinite number, as a sum can be, but reads 1e999 as one: then this writes the text.
- * No stored text holds a NUL.
- */
+/** Travels as JSON, which knows no infinite number, as a sum can be, unless it is written here. */
 function sendable(answered: Answered): Answered | string {
   const isInfinite = (row: Row) =>
     Object.values(row).some(
       (value) => value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY,
     );
-  if (!answered.rows?.some((each) => each.some(isInfinite))) return answered;
-  return JSON.stringify(answered, (_, value) =>
-    value === Number.POSITIVE_INFINITY ? '\0+' : value === Number.NEGATIVE_INFINITY ? '\0-' : value,
-  )
-    .replaceAll('"\\u0000+"', '1e999')
-    .replaceAll('"\\u0000-"', '-1e999');
+  return answered.rows?.some((each) => each.some(isInfinite)) ? rewritten(answered) : answered;
 }
