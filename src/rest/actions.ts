@@ -1,7 +1,6 @@
 /** `/actions/place-order`: the actions of the schema file, with their arguments as a body or as parameters. */
 
 import { DuetError, type Fault, validationFailed } from '../base/errors.ts';
-import { jsonOf } from '../base/passed.ts';
 import { caught, type Soon, then } from '../base/soon.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Act, Ask, Input, Wanted } from '../engine/operation.ts';
@@ -16,7 +15,7 @@ import { ACTIONS_PATH } from '../schema/names.ts';
 import { fromText } from '../schema/spelling.ts';
 import { keptAs } from '../schema/values.ts';
 import { refuseIfMatch } from './etag.ts';
-import { shown, wholeOf } from './respond.ts';
+import { paid, shown, wholeOf } from './respond.ts';
 
 export function actionRoutes({ actions }: Model, engine: Engine, limits: BodyLimits): Route[] {
   return actions.map((action) => {
@@ -45,7 +44,7 @@ function acting(engine: Engine, action: ActionField, limits: BodyLimits): Handle
       const idempotency = idempotencyOf(exchange, pathTo(action).slice(1), bytes);
       return engine
         .write(exchange.caller, actOf(action, args), idempotency, undefined, goneOf(exchange))
-        .then((value) => answer(200, jsonOf(answered(action, value))));
+        .then((value) => answer(200, paid(answered(action, value), exchange.spend)));
     });
 }
 
@@ -61,9 +60,14 @@ function asking(engine: Engine, action: ActionField, limits: BodyLimits): Handle
 }
 
 /** What an action that only reads answers, to arguments as JSON has them. */
-export function ask(engine: Engine, { caller }: Exchange, action: ActionField, args: Input): Soon<Response> {
+export function ask(
+  engine: Engine,
+  { caller, spend }: Exchange,
+  action: ActionField,
+  args: Input,
+): Soon<Response> {
   const operation: Ask = { do: 'ask', action, args, answer: wantedOf(action.answer) };
-  return then(engine.ask(caller, operation), (value) => answer(200, jsonOf(answered(action, value))));
+  return then(engine.ask(caller, operation), (value) => answer(200, paid(answered(action, value), spend)));
 }
 
 /** What is wrong with an argument is wrong with a parameter here. */

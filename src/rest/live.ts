@@ -46,7 +46,7 @@ export async function live(
         units += cost;
       };
       noteRead(engine.permit(caller, operation), operation);
-      const text = await eventOf(await respond({ ...exchange, spend }));
+      const text = await eventOf(await respond({ ...exchange, spend: exchange.spend && spend }));
       return { text, units };
     },
     failed: (error) => {

@@ -6,6 +6,8 @@ import type { List, Listing, Selection } from '../engine/operation.ts';
 import { type Node, relationKey } from '../engine/read/read.ts';
 import { CREATED } from '../engine/write/upsert.ts';
 import { answer, answerWithoutBody, common, JSON_TYPE } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { costOfAnswer } from '../http/guard/rate-limits.ts';
 import { answerOf } from '../query/aggregates.ts';
 import type { ListQuery } from '../query/list.ts';
 import { decisive } from '../query/parts.ts';
@@ -19,13 +21,26 @@ import { Links } from './links.ts';
 const listFields = { 'Content-Type': JSON_TYPE, ...VARY };
 const listHeaders = common(listFields);
 
-export function listed(from: Collection, operation: List, listing: Listing, query: string): Response {
+type Spend = Exchange['spend'];
+
+/** An answer as JSON: the objects in it are paid for, as those of GraphQL are, where somebody counts. */
+export function paid(body: unknown, spend: Spend): string {
+  spend?.(costOfAnswer(body));
+  return jsonOf(body);
+}
+
+export function listed(
+  from: Collection,
+  operation: List,
+  listing: Listing,
+  { query, spend }: Exchange,
+): Response {
   const { selection } = operation;
   const { nodes, total } = listing;
   const deprecation = deprecationOf(from.resource, selection, from.deprecatedSince);
   const body = isPlain(from, operation) ? nodes : nodes.map((node) => shown(selection, node));
   const headers = headersOf(from, operation, listing, query);
-  const response = answer(200, jsonOf(body), deprecation, headers);
+  const response = answer(200, paid(body, spend), deprecation, headers);
   if (total !== undefined) response.headers.set('X-Total-Count', String(total));
   return response;
 }
@@ -36,7 +51,12 @@ function isPlain({ isShaped }: Collection, { selection, places, list }: List): b
   return !places || list.order.every(({ column }) => selection.columns.includes(column));
 }
 
-export function aggregated(from: Collection, operation: Aggregation, rows: readonly Node[]): Response {
+export function aggregated(
+  from: Collection,
+  operation: Aggregation,
+  rows: readonly Node[],
+  spend: Spend,
+): Response {
   const { by, wanted, relations } = operation;
   const columns = [...by.map(decisive), ...wanted.flatMap(({ column }) => column ?? [])];
   const deprecation = deprecationOf(from.resource, { columns, relations }, from.deprecatedSince);
@@ -45,7 +65,7 @@ export function aggregated(from: Collection, operation: Aggregation, rows: reado
     if (relations.length > 0) group['by'] = shown({ columns: by, relations }, row);
     return group;
   });
-  return answer(200, jsonOf(groups), deprecation, listHeaders);
+  return answer(200, paid(groups, spend), deprecation, listHeaders);
 }
 
 const LONGEST_LOCATION = 1024;
@@ -66,17 +86,17 @@ function headersOf({ resource }: Collection, { list }: List, listing: Listing, q
   return links.headers(next ? nodes.at(-1) : undefined, previous ? nodes[0] : undefined);
 }
 
-export function found(from: Collection, selection: Selection, node: Node | null): Response {
+export function found(from: Collection, selection: Selection, node: Node | null, spend: Spend): Response {
   const { resource, deprecatedSince } = from;
   const headers = { ...deprecationOf(resource, selection, deprecatedSince), ...varying(resource) };
-  return answer(200, jsonOf(shown(selection, existing(from, node))), headers);
+  return answer(200, paid(shown(selection, existing(from, node)), spend), headers);
 }
 
 /** The plain record, which its version stands for. */
 export function foundWhole(from: Collection, node: Node | null, ifNoneMatch: string | null): Response {
   const record = existing(from, node);
   const version = record[from.resource.version.name];
-  const body = whole(from, record);
+  const body = jsonOf(whole(from, record));
   const tag = tagOf(from, version, body);
   const kept = sameCopy(ifNoneMatch, tag);
   if (kept !== undefined) return answerWithoutBody(304, { ETag: kept });
@@ -89,10 +109,10 @@ function existing({ resource }: Collection, node: Node | null): Node {
 }
 
 /** `shape`: what was asked for, where that is not the plain record, which alone has a tag. */
-export function created(from: Collection, node: Node, shape?: Selection): Response {
+export function created(from: Collection, node: Node, shape?: Selection, spend?: Spend): Response {
   const { key, path } = from.resource;
   const id = node[key.name];
-  const response = written(from, 201, node, shape);
+  const response = written(from, 201, node, shape, spend);
   const { headers } = response;
   const location = `/${path}/${typeof id === 'number' ? id : encodeURIComponent(String(id))}`;
   // Percent-encoded, a natural key can be longer than clients and proxies take a header to be; the record tells it too.
@@ -100,26 +120,22 @@ export function created(from: Collection, node: Node, shape?: Selection): Respon
   return response;
 }
 
-export function updated(from: Collection, node: Node, shape?: Selection): Response {
-  return written(from, 200, node, shape);
+export function updated(from: Collection, node: Node, shape?: Selection, spend?: Spend): Response {
+  return written(from, 200, node, shape, spend);
 }
 
-export function upserted(from: Collection, node: Node, shape?: Selection): Response {
+export function upserted(from: Collection, node: Node, shape?: Selection, spend?: Spend): Response {
   const isNew = node[CREATED] === true;
   node[CREATED] = undefined;
-  return isNew ? created(from, node, shape) : updated(from, node, shape);
+  return (isNew ? created : updated)(from, node, shape, spend);
 }
 
-function written(from: Collection, status: number, node: Node, shape: Selection | undefined): Response {
+function written(from: Collection, status: number, node: Node, shape?: Selection, spend?: Spend): Response {
   const { resource, headers, deprecatedSince } = from;
   if (shape)
-    return answer(
-      status,
-      JSON.stringify(shown(shape, node)),
-      deprecationOf(resource, shape, deprecatedSince),
-    );
+    return answer(status, paid(shown(shape, node), spend), deprecationOf(resource, shape, deprecatedSince));
   const version = node[resource.version.name];
-  const body = whole(from, node);
+  const body = paid(whole(from, node), spend);
   return tagged(answer(status, body, headers), tagOf(from, version, body));
 }
 
@@ -138,10 +154,10 @@ function tagged(response: Response, tag: string): Response {
 }
 
 /** The record without its version, which is taken from it; rules can need more columns, and move others. */
-function whole({ resource, isShaped }: Collection, node: Node): string {
-  if (isShaped) return jsonOf(shown(wholeOf(resource), node));
+function whole({ resource, isShaped }: Collection, node: Node): Node {
+  if (isShaped) return shown(wholeOf(resource), node);
   node[resource.version.name] = undefined;
-  return jsonOf(node);
+  return node;
 }
 
 const wholes = new WeakMap<Resource, Selection>();

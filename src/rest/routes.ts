@@ -2,7 +2,7 @@
 
 import { type Soon, then } from '../base/soon.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { List, Selection } from '../engine/operation.ts';
+import type { List } from '../engine/operation.ts';
 import type { Node } from '../engine/read/read.ts';
 import { answerWithoutBody } from '../http/answer.ts';
 import { type BodyLimits, readBody } from '../http/body.ts';
@@ -115,17 +115,14 @@ function routesOf(from: Collection, engine: Engine, streams: Streams): Routes {
     return { template, failed: problem, methods: new Map(methods) };
   };
   const writing =
-    (
-      parse: typeof parseCreate,
-      respond: (from: Collection, node: Node, shape: Selection | undefined) => Response,
-    ): Handler =>
+    (parse: typeof parseCreate, respond: typeof updated): Handler =>
     (exchange) =>
       readBody(exchange.request, from.limits, (bytes) => {
         const { operation, idempotency, shape } = parse(from, exchange, bytes);
         return engine
           .write(exchange.caller, operation, idempotency, undefined, goneOf(exchange))
           .then((node) =>
-            operation.do === 'upsert' ? upserted(from, node, shape) : respond(from, node, shape),
+            (operation.do === 'upsert' ? upserted : respond)(from, node, shape, exchange.spend),
           );
       });
   return {
@@ -168,15 +165,13 @@ function routesOf(from: Collection, engine: Engine, streams: Streams): Routes {
 function readList(
   from: Collection,
   engine: Engine,
-  { caller, spend, query }: Exchange,
+  exchange: Exchange,
   operation: List | Aggregation,
 ): Soon<Response> {
+  const { caller, spend } = exchange;
   if (operation.do === 'aggregate')
-    return then(engine.read(caller, operation), (rows) => aggregated(from, operation, rows));
-  return then(engine.read(caller, operation), (listing) => {
-    spend?.(costOfAnswer(listing.nodes));
-    return listed(from, operation, listing, query);
-  });
+    return then(engine.read(caller, operation), (rows) => aggregated(from, operation, rows, spend));
+  return then(engine.read(caller, operation), (listing) => listed(from, operation, listing, exchange));
 }
 
 function readOne(
@@ -186,11 +181,9 @@ function readOne(
   operation: ReturnType<typeof parseGet>,
   ifNoneMatch = request.headers.get('If-None-Match'),
 ): Soon<Response> {
-  return then(engine.read(caller, operation), (node) => {
-    if (!operation.shaped) return foundWhole(from, node, ifNoneMatch);
-    spend?.(costOfAnswer(node));
-    return found(from, operation.selection, node);
-  });
+  return then(engine.read(caller, operation), (node) =>
+    operation.shaped ? found(from, operation.selection, node, spend) : foundWhole(from, node, ifNoneMatch),
+  );
 }
 
 async function exportList(

@@ -9,7 +9,7 @@ import { failedAt, WriteFailed } from '../engine/write/transaction.ts';
 import { answer } from '../http/answer.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
 import { type Exchange, goneOf, type Route } from '../http/exchange.ts';
-import { WRITE_COST } from '../http/guard/rate-limits.ts';
+import { costOfAnswer, WRITE_COST } from '../http/guard/rate-limits.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
 import { problem } from '../http/problem.ts';
 import type { ActionField } from '../schema/model.ts';
@@ -53,6 +53,7 @@ export function transactionRoute(
         throw error;
       });
     const results = await Promise.all(nodes.map((node, index) => resultOf(steps[index], node)));
+    exchange.spend?.(costOfAnswer(results.map(({ body }) => body)));
     const dates = results.flatMap(({ headers }) =>
       'Deprecation' in headers ? [String(headers['Deprecation'])] : [],
     );
