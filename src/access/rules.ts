@@ -1,7 +1,7 @@
 /** The `@allow` rules of a file, made sense of: who may do what, on which records. */
 
 import { withClaims } from '../query/claim.ts';
-import { canonical, conditionsIn, everything, type Filter, reached } from '../query/filter.ts';
+import { canonical, conditionsOn, everything, type Filter, reached } from '../query/filter.ts';
 import { WhereReader } from '../query/where.ts';
 import type { Action, AllowRule, Field, Model, Place, Resource } from '../schema/model.ts';
 import { answerable } from '../schema/values.ts';
@@ -49,14 +49,22 @@ export class Rules {
       for (const field of answerable(resource)) this.#compile(field, resource, 'field');
       for (const { origin } of resource.columns) if (origin.by === 'claim') this.claims.add(origin.claim);
     }
-    this.fingerprint = JSON.stringify(model.resources.flatMap((resource) => this.#written(resource)).sort());
+    const written = JSON.stringify(model.resources.flatMap((resource) => this.#written(resource)).sort());
+    this.fingerprint = new Bun.CryptoHasher('sha256').update(written).digest('base64url');
   }
 
   /** Of what has rules: the rest is as closed, or as open, as what it is a part of. */
   #written(resource: Resource): string[] {
     const ruled = [resource, ...answerable(resource)].filter((on) => this.of(on).length > 0);
     const written = ({ to, role, where, check }: AccessRule) =>
-      JSON.stringify([[...to].sort(), role, ...[where, ...(check ? [check] : [])].map(withLists)]);
+      JSON.stringify([
+        [...to].sort(),
+        role,
+        ...[where, ...(check ? [check] : [])].map((each) => [
+          canonical(each),
+          ...[...new Set(leads(each, resource))].sort(),
+        ]),
+      ]);
     return ruled.map((on) =>
       JSON.stringify([
         on === resource ? on.name : `${resource.name}.${on.name}`,
@@ -131,12 +139,16 @@ function refuse({ line }: Place, message: string): never {
   throw new Error(`line ${line}: ${message}`);
 }
 
-/** The same words about a list are another rule where its records point here by another reference. */
-function withLists(where: Filter): string {
-  const lists = conditionsIn(where).flatMap((each) => {
-    if (each.is !== 'some') return [];
-    const { name, reference } = each.field;
-    return [` ${reference.target.name}.${name} of ${reference.name}`];
+/** Where the words of a filter lead: the same words are another rule where they lead elsewhere, or compare otherwise. */
+function leads(where: Filter, { table }: Resource): string[] {
+  return conditionsOn(where).flatMap((each) => {
+    if (each.is === 'search') return [`${table} ${each.resource.searched.map(({ stored }) => stored)}`];
+    if (!('where' in each)) {
+      const { name, stored, folded } = each.column;
+      return [`${table}.${name} ${stored}${folded ? ' caseless' : ''}`];
+    }
+    const { name, target } = each.field;
+    const by = each.is === 'some' ? each.field.reference : each.field;
+    return [`${table}.${name} ${target.table} ${by.column.stored}`, ...leads(each.where, target)];
   });
-  return canonical(where) + [...new Set(lists)].sort().join('');
 }

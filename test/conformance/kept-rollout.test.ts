@@ -8,13 +8,14 @@ import { headersOf, SECRET } from './access-matrix.ts';
 const order = (fields: string, rule = '', more = '') =>
   `type Order @resource @allow(to: [READ, CREATE], role: "authenticated") ${rule} { id: ID!  item: String!  ${fields} } ${more}`;
 
-/** Orders are hidden from who bought them, or from who sold them. */
-const dealt = (by: string) => `
+/** Orders are hidden from who bought them, or from who sold them, and so on. */
+const dealt = (by: string, who = 'who: String!', type = 'Deal') => `
   type Order @resource
     @allow(to: [CREATE], role: "authenticated")
     @allow(to: [READ], where: { deals: { none: { who: { eq: { claim: "sub" } } } } })
-    { id: ID!  item: String!  deals: [Deal!]! @inverse(of: "${by}") }
-  type Deal @resource { id: ID!  who: String!  bought: Order  sold: Order }`;
+    { id: ID!  item: String!  deals: [${type}!]! @inverse(of: "${by}") }
+  type Deal @resource { id: ID!  ${who}  by: String  bought: Order  sold: Order }
+  type Trade @resource { id: ID!  ${who}  bought: Order  sold: Order }`;
 
 const create = 'mutation { createOrder(item: "a lamp") { id item } }';
 
@@ -33,6 +34,13 @@ describe.each([...databases])('on %s', (database) => {
     ['a rule of a field', order('note: String @allow(to: [READ], role: "admin")'), 'IDEMPOTENCY_MISMATCH'],
     ['nothing', dealt('bought'), undefined, dealt('bought')],
     ['where a list comes from', dealt('sold'), 'IDEMPOTENCY_MISMATCH', dealt('bought')],
+    ['what a list is of', dealt('bought', undefined, 'Trade'), 'IDEMPOTENCY_MISMATCH', dealt('bought')],
+    [
+      'how a text compares',
+      dealt('bought', 'who: String! @caseless'),
+      'IDEMPOTENCY_MISMATCH',
+      dealt('bought'),
+    ],
   ])('%s is new', async (_, next, refused, former = order('')) => {
     await using deployment = await Deployment.create(database);
     const open = (sdl: string) =>

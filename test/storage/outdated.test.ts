@@ -230,6 +230,27 @@ describe.each([...databases])('on %s, a trigger that leaves out', (kind) => {
   });
 });
 
+test.each(['ABORT', 'FAIL', 'ROLLBACK'])(
+  'on sqlite, what a trigger refuses by %s is not stored, and those that are written with it are',
+  async (how) => {
+    await using deployment = await Deployment.create('sqlite');
+    const app = await deployment.app(A('n: Int'));
+    expect((await app.rest('POST', '/as', { n: 1 })).status).toBe(201);
+    for (const what of ['INSERT', 'UPDATE'])
+      await deployment.sql(
+        `CREATE TRIGGER t_${what} AFTER ${what} ON "A" WHEN NEW."n" = 5 BEGIN SELECT RAISE(${how}, 'no'); END`,
+      );
+    const numbers = [2, 5, 3, 5, 4];
+    const created = await Promise.all(numbers.map((n) => app.rest('POST', '/as', { n })));
+    expect(created.map(({ status }) => status)).toEqual([201, 409, 201, 409, 201]);
+    const updated = await Promise.all([5, 6].map((n) => app.rest('PUT', '/as/1', { n })));
+    expect(updated.map(({ status }) => status)).toEqual([409, 200]);
+    const { body } = await app.rest('GET', '/as');
+    expect(body.map(({ n }: { n: number }) => n).sort()).toEqual([2, 3, 4, 6]);
+    await app.close();
+  },
+);
+
 function raising(what: string): string {
   return `
     CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

@@ -74,7 +74,7 @@ export class Policy {
     used.delete('sub');
     return {
       caller: hashed(JSON.stringify([subject ?? null, [...new Set(roles)].sort(), told(used, claims)])),
-      rules: hashed(rules.fingerprint),
+      rules: rules.fingerprint,
     };
   }
 

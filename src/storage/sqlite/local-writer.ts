@@ -16,6 +16,18 @@ const TOGETHER_MS = 20;
 /** Thrown out of a batch of which one has waited for too long: it is told so, and the others are run again. */
 const LATE = new Error('a deadline has passed');
 
+/** Thrown out of a batch of which a trigger has refused one: it is told so, and the others are run again. */
+class Refused extends Error {
+  readonly index: number;
+  readonly reason: unknown;
+
+  constructor(index: number, reason: unknown) {
+    super('a trigger has refused a write');
+    this.index = index;
+    this.reason = reason;
+  }
+}
+
 export class LocalWriter {
   readonly #database: Database;
   readonly #runner: Runner;
@@ -77,6 +89,8 @@ export class LocalWriter {
       });
     } catch (error) {
       if (error === LATE) return [];
+      if (error instanceof Refused)
+        return [...Array<Outcome>(error.index).fill('again'), { error: error.reason }];
       if (error === UNBOUNDED) return ['alone'];
       throw error;
     }
@@ -103,15 +117,15 @@ export class LocalWriter {
   #each(batch: readonly Waiting[]): Outcome[] {
     const until = performance.now() + TOGETHER_MS;
     const outcomes: Outcome[] = [];
-    for (const waiting of batch) {
-      outcomes.push(this.#inSavepoint(waiting));
+    for (const [index, waiting] of batch.entries()) {
+      outcomes.push(this.#inSavepoint(waiting, index));
       if (performance.now() > until) break;
     }
     return outcomes;
   }
 
-  #inSavepoint(waiting: Waiting): Outcome {
-    // A single statement that fails undoes itself.
+  #inSavepoint(waiting: Waiting, index: number): Outcome {
+    // A single statement that fails undoes itself, unless a trigger has raised FAIL.
     const needsOne = waiting.steps !== 'one';
     if (needsOne) this.#runner.prepare('SAVEPOINT "write"').run();
     try {
@@ -120,8 +134,10 @@ export class LocalWriter {
       return { result };
     } catch (thrown) {
       const error = thrown instanceof SQLiteError ? explained(thrown) : thrown;
+      const { inTransaction } = this.#database;
+      if (isOfTrigger(error) && !(needsOne && inTransaction)) throw new Refused(index, error);
       // After some errors, such as a full disk, SQLite has rolled everything back by itself: then all have failed.
-      if (!this.#database.inTransaction) throw error;
+      if (!inTransaction) throw error;
       if (needsOne) {
         this.#runner.prepare('ROLLBACK TO "write"').run();
         this.#runner.prepare('RELEASE "write"').run();
@@ -129,6 +145,11 @@ export class LocalWriter {
       return error === UNBOUNDED ? 'alone' : { error };
     }
   }
+}
+
+function isOfTrigger(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof SQLiteError && cause.code === 'SQLITE_CONSTRAINT_TRIGGER';
 }
 
 export function isBusy(error: unknown): boolean {
