@@ -22,16 +22,16 @@ export function parsed(text: string, depth: number): Message | undefined {
   }
 }
 
-/** As a header would have them; browsers can send none with a socket. */
-export function credentialsIn(payload: unknown): string | undefined {
+/** As a header would have them; browsers can send none with a socket. Null is how clients say that they have none. */
+export function credentialsIn(payload: unknown): unknown {
   if (typeof payload !== 'object' || payload === null) return undefined;
   const [, value] = Object.entries(payload).find(([name]) => name.toLowerCase() === 'authorization') ?? [];
-  return typeof value === 'string' && value !== '' ? value : undefined;
+  return value ?? undefined;
 }
 
 /** Nobody has a token of other characters, and no header can. */
-export function isHeader(text: string): boolean {
-  return /^[\t\x20-\x7e]*$/.test(text);
+export function isHeader(value: unknown): value is string {
+  return typeof value === 'string' && /^[\t\x20-\x7e]*$/.test(value);
 }
 
 interface SocketMessage {

@@ -196,6 +196,10 @@ for (const database of databases)
           4403,
           [{ type: 'connection_init', payload: { Authorization: `Bearer ${token}` } }],
         ]),
+        ...['', 5, ['Bearer x'], { token: 'x' }].map((Authorization): [number, unknown[]] => [
+          4403,
+          [{ type: 'connection_init', payload: { Authorization } }],
+        ]),
       ];
       const silent = await Raw.open(server.url);
       for (const [code, messages] of cases) {

@@ -315,6 +315,28 @@ describe.each([...databases])('with rules, on %s', (database) => {
     }
   });
 
+  test('what only a claim can fill is not asked of the client', async () => {
+    const set = `type Seat @resource @unique(fields: ["org", "nr"]) @allow(to: [READ, CREATE, UPDATE])
+      { id: ID!  org: String! @set(claim: "org")  nr: Int! }`;
+    const app = await openApp(database, { sdl: set, env: { AUTH_SECRET: SECRET } });
+    for (const [claims, code] of [
+      [undefined, 'UNAUTHENTICATED'],
+      [{ sub: 'bob' }, 'FORBIDDEN'],
+      [{ sub: 'bob', org: ['a', 'b'] }, 'FORBIDDEN'],
+    ] as const) {
+      const who = await headersOf({ name: 'without org', claims });
+      const created = await app.rest('POST', '/seats', { nr: 1 }, who);
+      const upserted = await app.rest('POST', '/seats?upsert=org_nr', { nr: 1 }, who);
+      const { errors } = await app.graphql('mutation { upsertSeat(by: org_nr, nr: 1) { id } }', {}, who);
+      expect([created.body.code, upserted.body.code, errors?.[0].extensions.code]).toEqual([
+        code,
+        code,
+        code,
+      ]);
+    }
+    await app.close();
+  });
+
   test('who may not read a field may not look a record up by it', async () => {
     const hidden = `
       type Shop @resource

@@ -59,10 +59,13 @@ export function assign(
     else if (origin.by === 'claim') {
       values[name] = claimFor(column, origin.claim, caller.claims) ?? null;
       if (values[name] === null && column.required && !isOpen)
-        throw new DuetError(
-          caller.subject === undefined ? 'UNAUTHENTICATED' : 'FORBIDDEN',
-          `Creating ${withArticle(resource.singular)} needs a token whose claim "${origin.claim}" fits ${name}.`,
-        );
+        throw needsClaim(caller, `Creating ${withArticle(resource.singular)}`, origin.claim, name);
     }
   }
+}
+
+/** What only a claim can fill is nothing that a client could send. */
+export function needsClaim({ subject }: Caller, what: string, claim: string, name: string): DuetError {
+  const code = subject === undefined ? 'UNAUTHENTICATED' : 'FORBIDDEN';
+  return new DuetError(code, `${what} needs a token whose claim "${claim}" fits ${name}.`);
 }

@@ -4,7 +4,7 @@ import { claimFor } from '../../access/claims.ts';
 import { type Fault, pointer, validationFailed } from '../../base/errors.ts';
 import { all, equal, type Filter } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
-import { INCREMENTS } from '../../schema/names.ts';
+import { INCREMENTS, withArticle } from '../../schema/names.ts';
 import { checkValue, storedColumns } from '../../schema/values.ts';
 import { lookup, type Row, type Statement, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
@@ -16,7 +16,7 @@ import type { Permitted } from '../policy/permitted.ts';
 import { readableWhere } from '../policy/reading.ts';
 import { mayGive } from '../policy/writing.ts';
 import { type Node, spent } from '../read/read.ts';
-import { assigned, ownOf } from './assign.ts';
+import { assigned, needsClaim, ownOf } from './assign.ts';
 import { Collision } from './collision.ts';
 import { createAll, within } from './create.ts';
 import { change } from './update.ts';
@@ -103,6 +103,8 @@ function valuesOf(access: Access, resource: Resource, by: readonly Column[], inp
       : Object.hasOwn(input, name)
         ? input[name]
         : undefined;
+    if (isOurs && given == null)
+      throw needsClaim(access.caller, `Looking up ${withArticle(resource.singular)}`, origin.claim, name);
     if (given !== null && given !== undefined)
       values[name] = isOurs ? given : checkValue(column, given, faults);
     else {
