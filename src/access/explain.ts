@@ -49,6 +49,12 @@ export function explain(model: Model, roles: readonly string[], claims?: Claims)
       .map(({ where, check }) => (check ? `${cell(where)} to ${cell(check)}` : cell(where)))
       .join(' or ');
   };
+  /** What a field was is seen by whoever may see what it is, and reads the past of the type. */
+  const past = ({ journal }: Resource, field: Field): string => {
+    const seen = rights.field(field, 'READ');
+    const told = journal && !isEverything(seen) ? cell(seen) : '-';
+    return told === 'no' ? 'hidden' : told;
+  };
   const rows = model.resources.flatMap((resource) => [
     {
       of: resource.name,
@@ -58,7 +64,10 @@ export function explain(model: Model, roles: readonly string[], claims?: Claims)
     },
     ...ruled(resource).map((field) => ({
       of: `${resource.name}.${field.name}`,
-      cells: actions.map((action) => (has(field, action) ? cell(rights.field(field, action)) : '-')),
+      cells: actions.map((action) => {
+        if (action === 'HISTORY') return past(resource, field);
+        return has(field, action) ? cell(rights.field(field, action)) : '-';
+      }),
     })),
   ]);
   const runs = model.actions.map((action) => ({ of: action.name, may: mayRun(held, action) }));
@@ -88,7 +97,6 @@ function effective(rights: Rights, resource: Resource, action: Action): Filter {
   return isNothing(seen) ? seen : rights.rows(resource, action);
 }
 
-/** A reference has the rules of its column. */
 /** The fields with rules of their own; a reference has those of its column. */
 export function ruled(resource: Resource): Field[] {
   return answerable(resource).filter((field) => field.allow.length > 0 && field.kind !== 'reference');

@@ -108,6 +108,31 @@ test('actions are told after the records, and roles that only they name are know
   ]);
 });
 
+test('what a field was is told of by who may read what it is', async () => {
+  using folder = new Folder({
+    'schema.graphql': `type Post @resource @journal @allow(to: [READ, HISTORY]) {
+        id: ID!
+        open: Boolean!
+        note: String @allow(to: [READ], role: "editor")
+        mark: String @allow(to: [READ], where: { open: { eq: true } })
+        size: Int @allow(to: [UPDATE])
+      }
+      type Plain @resource @allow(to: [READ]) { id: ID! note: String @allow(to: [READ], role: "editor") }`,
+  });
+  const told = async (...args: string[]) =>
+    (await command(folder, ['explain-access', ...args])).stdout
+      .split('\n')
+      .filter((line) => line.includes('.'))
+      .map((line) => line.replaceAll(/ {2,}/g, '  '));
+  expect(await told()).toEqual([
+    'Post.note  no  -  -  -  hidden',
+    'Post.mark  where (1)  -  -  -  where (1)',
+    'Post.size  -  -  all  -  -',
+    'Plain.note  no  -  -  -  -',
+  ]);
+  expect((await told('--role', 'editor'))[0]).toBe('Post.note  all  -  -  -  -');
+});
+
 test('docs/rules.md shows what the command prints', async () => {
   const text = await Bun.file(join(import.meta.dir, '../../docs/rules.md')).text();
   const [, post = ''] = /```graphql\n([\s\S]*?)```/.exec(text) ?? [];

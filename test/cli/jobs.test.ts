@@ -3,6 +3,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
+import { NEVER } from '../../src/engine/jobs/queue.ts';
 import { type DatabaseKind, databases, JSON_HEADERS, sharedPostgres } from '../app.ts';
 import { command, Folder, Server } from '../process.ts';
 
@@ -209,6 +210,16 @@ describe.each([...databases])('on %s', (database) => {
     ];
     expect(lines).toEqual([told(1), told(2)]);
     const [[first = ''] = [], [second = ''] = []] = lines;
+    // One that waits for another says for which.
+    const put = (due: number, lane: number) =>
+      query(
+        `UPDATE "_duet_jobs" SET "due" = ${due}, "lane" = 'Item.afterDelete ${lane}' WHERE "id" = '${second}' RETURNING 1`,
+      );
+    await query('UPDATE "_duet_jobs" SET "due" = 0 RETURNING 1');
+    await put(0, 1);
+    const when = (await jobs()).stdout.split('\n').map((line) => line.split('\t')[4]);
+    expect(when.slice(0, 2)).toEqual([expect.stringMatching(/^since 20/), `behind ${first}`]);
+    await put(NEVER, 2);
     expect(await jobs('drop', first)).toMatchObject({ stderr: 'Dropped 1 job.\n', exit: 0 });
     expect(await jobs('retry', second)).toMatchObject({
       stderr: '1 job to be tried again at once.\n',

@@ -27,6 +27,9 @@ const logic = {
       runs++;
       if (!works) throw new Error('no mail today');
     },
+    async afterUpdate() {
+      if (!works) throw new Error('no mail today');
+    },
   },
 };
 
@@ -345,6 +348,31 @@ describe.each(databases)('%s', (database) => {
     for (const body of [{}, { ids: [first], failed: true }, { failed: 'yes' }, { ids: 7 }])
       expect([body, (await here('POST', '/_duet/jobs/retry', body)).status]).toEqual([body, 400]);
     expect((await here('GET', '/_duet/jobs?state=odd')).body.errors[0].parameter).toBe('state');
+  });
+
+  test('a job tells which it waits for', async () => {
+    const { id } = (await open.rest('POST', '/items', { name: 'one' })).body;
+    const list = async () => (await here('GET', '/_duet/jobs')).body.jobs;
+    await until(async () => (await list()).length === 0);
+    works = false;
+    for (const name of ['two', 'three']) await open.rest('PUT', `/items/${id}`, { name });
+    await until(async () => (await list()).some((job: any) => job.error));
+    const [first, second, ...others] = await list();
+    expect([first.behind, others]).toEqual([undefined, []]);
+    // When it is looked at again is not when it begins.
+    expect(second).toEqual({
+      id: expect.any(String),
+      of: `Item.afterUpdate ${id}`,
+      state: 'waiting',
+      attempt: 0,
+      at: expect.any(String),
+      behind: first.id,
+    });
+    await here('POST', '/_duet/jobs/drop', { ids: [first.id] });
+    const [left] = await list();
+    expect([left.id, left.behind]).toEqual([second.id, undefined]);
+    await here('POST', '/_duet/jobs/drop', { ids: [second.id] });
+    works = true;
   });
 
   test('webhooks are added, tested, given another secret, and removed', async () => {

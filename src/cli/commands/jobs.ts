@@ -55,8 +55,8 @@ export async function jobsCommand(
   }
 }
 
-function lineOf({ id, of, state, attempt, at, next, error }: JobEntry): string {
-  const when = next === undefined ? `since ${at}` : `next ${next}`;
+function lineOf({ id, of, state, attempt, at, next, behind, error }: JobEntry): string {
+  const when = behind ? `behind ${behind}` : next === undefined ? `since ${at}` : `next ${next}`;
   return [id, of, state, `attempt ${attempt}`, when, ...(error === undefined ? [] : [oneLine(error)])].join(
     '\t',
   );

@@ -5,7 +5,7 @@ import { canonicalUuid } from '../../schema/scalars.ts';
 import { jobs, lightJobs } from '../../storage/own.ts';
 import { type Aggregate, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
-import { databaseTime, NEVER, NOW } from './queue.ts';
+import { databaseTime, heads, NEVER, NOW } from './queue.ts';
 
 export interface JobEntry {
   readonly id: string;
@@ -18,6 +18,8 @@ export interface JobEntry {
   readonly at: string;
   /** When it is begun next, if somebody knows. */
   readonly next: string | undefined;
+  /** The job that it waits for: an earlier one of the same hook and record. */
+  readonly behind: string | undefined;
   readonly error: string | undefined;
 }
 
@@ -32,17 +34,26 @@ export function* listJobs(failedOnly: boolean, most: number): Program<JobEntry[]
   const rows = yield* run(
     select(jobs, lightJobs.columns, failedOnly ? hasFailed : undefined, { order, limit: most }),
   );
+  const first = new Map(
+    (yield* heads(rows.map((row) => String(row['lane'])))).map((row) => [row['lane'], String(row['id'])]),
+  );
   return rows.map((row) => {
     const moment = Number(row['due']);
     const isRunning = row['holder'] !== null && moment > now;
     const state = moment === NEVER ? 'failed' : isRunning ? 'running' : 'waiting';
+    const key = String(row['id']);
+    const head = first.get(row['lane']);
+    const behind = state === 'waiting' && head !== key ? head : undefined;
+    // When one that waits for another is looked at again says nothing of when it begins.
+    const isTimed = state === 'waiting' && behind === undefined && moment > now;
     return {
-      id: String(row['id']),
+      id: key,
       of: String(row['lane']),
       state,
       attempt: Number(row['attempt']),
       at: String(row['at']),
-      next: state === 'waiting' && moment > now ? new Date(moment).toISOString() : undefined,
+      next: isTimed ? new Date(moment).toISOString() : undefined,
+      behind,
       error: row['error'] === null ? undefined : String(row['error']),
     };
   });

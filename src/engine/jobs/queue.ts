@@ -133,7 +133,7 @@ function storable(error: string): string {
 }
 
 /** The first job of each lane that has not failed for good: it alone may run. */
-function* heads(lanes: readonly string[]): Program<Row[]> {
+export function* heads(lanes: readonly string[]): Program<Row[]> {
   if (lanes.length === 0) return [];
   const order = [version, id].map((column) => ({ column, descending: false }));
   const isAlive: Filter = { is: 'lt', column: due, value: NEVER };

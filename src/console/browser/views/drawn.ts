@@ -1,7 +1,8 @@
 /** Which rows and columns of a table are in sight, and a few beyond: no others are drawn. */
 
 import { useSignal } from '@preact/signals';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
+import { type Section, shade, useLook } from './edges.ts';
 
 export interface Drawn {
   readonly first: number;
@@ -23,7 +24,7 @@ const COLUMNS_BEYOND = 2;
 
 /** `widths`: of the columns, once they are known; `kept`: a column that is drawn in any case. */
 export function useDrawn(
-  section: { readonly current: HTMLElement | null },
+  section: Section,
   count: number,
   columns: number,
   widths: readonly number[] | undefined,
@@ -35,10 +36,7 @@ export function useDrawn(
   const look = () => {
     const { current } = section;
     if (!current) return;
-    const { scrollLeft, clientWidth, scrollWidth } = current;
-    // Where the table goes on, its side is shaded; of the last cell, the edge is empty.
-    current.toggleAttribute('data-left', scrollLeft > 0);
-    current.toggleAttribute('data-right', scrollLeft + clientWidth < scrollWidth - 8);
+    shade(section);
     if (count > ROWS) {
       const [one, other] = current.querySelectorAll<HTMLElement>('tbody tr[aria-rowindex]');
       if (one && other) height.current = other.offsetTop - one.offsetTop;
@@ -49,20 +47,14 @@ export function useDrawn(
       if (Math.abs(first - from) >= ROWS_BEYOND / 2 || last > until) rowRange.value = [first, last];
     }
     if (widths && columns > COLUMNS) {
+      const { scrollLeft, clientWidth } = current;
       const [first, last] = between(widths, scrollLeft, scrollLeft + clientWidth);
       const [from, until] = columnRange.value ?? [columns, 0];
       if (first < from || last > until) columnRange.value = [first - COLUMNS_BEYOND, last + COLUMNS_BEYOND];
     }
   };
-  useLayoutEffect(look);
-  const latest = useRef(look);
-  latest.current = look;
   // A window that is made larger shows more.
-  useEffect(() => {
-    const observer = new ResizeObserver(() => latest.current());
-    if (section.current) observer.observe(section.current);
-    return () => observer.disconnect();
-  }, []);
+  useLook(section, look);
   const isCut = count > ROWS;
   const first = isCut ? Math.min(Math.max(0, rowRange.value[0]), count - 1) : 0;
   const last = isCut ? Math.min(count, Math.max(rowRange.value[1], first + 1)) : count;

@@ -154,9 +154,8 @@ function Restore({ ask, schema, now, image, onDone }: RestoreProps) {
   const { resource, key, version } = ask;
   // Of what the service sets, the time of the last change is no longer what it was.
   const chosen = new Set([...resource.create, ...resource.update].map(({ name }) => name));
-  // This is what is stored now.
   if (now && [...chosen].every((name) => JSON.stringify(now[name]) === JSON.stringify(image[name])))
-    return null;
+    return <span class="tag">same as current</span>;
   const restore = async () => {
     await send(ask, door.value, schema);
     tell(`Restored version ${version}`);

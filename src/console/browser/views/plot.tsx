@@ -1,5 +1,7 @@
 /** A small plot: lines over time, from nothing up to the highest value that is in it. */
 
+import { Fragment } from 'preact';
+
 export interface Line {
   /** Undefined where there was nothing to measure: the line has a gap. */
   readonly values: readonly (number | undefined)[];
@@ -40,13 +42,21 @@ export function Plot({ lines, label, written, large = false }: Props) {
       {lines.map(({ values, look }) => {
         const step = WIDTH / (Math.max(FULL, values.length) - 1);
         const x = (at: number) => WIDTH - (values.length - 1 - at) * step;
-        const points = values.map((value, at) => {
-          if (value === undefined) return '';
+        let [line, dots] = ['', ''];
+        for (const [at, value] of values.entries()) {
+          if (value === undefined) continue;
           const isNext = values[at - 1] !== undefined;
-          return `${isNext ? 'L' : 'M'}${x(at).toFixed(1)},${y(value).toFixed(1)}${isNext ? '' : 'h0'}`;
-        });
-        if (points.length < 2) return null;
-        return <path key={look} class={look} d={points.join('')} />;
+          const place = `${x(at).toFixed(1)},${y(value).toFixed(1)}`;
+          // One alone makes no line.
+          if (isNext || values[at + 1] !== undefined) line += `${isNext ? 'L' : 'M'}${place}`;
+          else dots += `M${place}h0`;
+        }
+        return (
+          <Fragment key={look}>
+            {line && <path class={look} d={line} />}
+            {dots && <path class={`${look} dot`} d={dots} />}
+          </Fragment>
+        );
       })}
     </svg>
   );

@@ -81,7 +81,7 @@ export function Access({ query }: { query: URLSearchParams }) {
             </div>
           )}
           {![...rows.flatMap(({ cells }) => cells), ...runs.map(({ may }) => (may ? 'all' : 'no'))].some(
-            (cell) => cell !== 'no' && cell !== '-',
+            (cell) => !['no', '-', 'hidden'].includes(cell),
           ) && (
             <div class="notice warn">
               No rule (@allow in the schema file) lets {whose} do anything, and what no rule allows is denied.
@@ -134,8 +134,8 @@ function keepsNone(type: string): boolean {
 }
 
 function May({ cell }: { cell: string }) {
-  if (cell === '-') return <span class="quiet">same as the type</span>;
-  if (cell === 'none kept') return <span class="quiet">{cell}</span>;
+  const said = { '-': 'same as the type', hidden: 'hidden from them', 'none kept': 'none kept' }[cell];
+  if (said) return <span class="quiet">{said}</span>;
   return <span class={cell === 'all' ? 'yes' : cell}>{cell}</span>;
 }
 

@@ -16,6 +16,8 @@ interface Job {
   readonly attempt: number;
   readonly at: string;
   readonly next?: string;
+  /** The job that it waits for. */
+  readonly behind?: string;
   readonly error?: string;
 }
 
@@ -103,11 +105,17 @@ export function Jobs({ query }: { query: URLSearchParams }) {
                 { head: 'since (UTC)', of: ({ at }) => <Time at={at} /> },
                 {
                   head: 'next attempt (UTC)',
-                  of: ({ next, state }) =>
+                  of: ({ next, state, behind }) =>
                     next ? (
                       <Time at={next} />
                     ) : (
-                      <span class="quiet">{state === 'waiting' ? 'now' : '–'}</span>
+                      <span class="quiet">
+                        {behind
+                          ? 'after the earlier job of the same name'
+                          : state === 'waiting'
+                            ? 'when its turn comes'
+                            : '–'}
+                      </span>
                     ),
                 },
                 {

@@ -2,7 +2,7 @@
 
 import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { milliseconds } from '../../amounts.ts';
 import { restFault } from '../../doors/rest.ts';
 import { exchange } from '../../doors/send.ts';
@@ -19,6 +19,7 @@ import {
 import { isGone } from '../../presence.ts';
 import { token } from '../../session.ts';
 import { useDock } from '../dock.tsx';
+import { shade, useLook } from '../edges.ts';
 import { Heading } from '../heading.tsx';
 import { Empty, FaultNotice, SignIn } from '../parts.tsx';
 import { type Line, Plot } from '../plot.tsx';
@@ -69,7 +70,7 @@ export function Metrics() {
     <>
       <Heading
         title="Metrics"
-        about="Read from `/metrics` every two seconds; pages of operators are not counted. Plots: two minutes; numbers: 30 seconds. p95: 95 of 100 requests took no longer. Refused: 4xx; errors: 5xx."
+        about="Read from `/metrics` every two seconds; pages of operators are not counted. Plots: two minutes; numbers: 30 seconds. p95: 95 of 100 took no longer, of routes as whole requests, of operations the execution alone. Refused: 4xx; errors: 5xx."
       >
         {(!fault.value || isAway(fault.value)) && (
           <button
@@ -227,30 +228,39 @@ function Flows({ title, source }: { title: string; source: Source }) {
     <section class="inverse" aria-label={title}>
       <h2>{title}</h2>
       {busy.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard
-        <section class="scroll" tabIndex={0} aria-label={`${title}, table`}>
-          <table class="live">
-            <thead>
-              <tr>
-                {HEADS.map(([head, kind]) => (
-                  <th key={head} scope="col" class={kind}>
-                    <span class="head">{head}</span>
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {busy.map((flow) => (
-                <FlowRow key={flow.name} flow={flow} past={pastOf(flow)} />
-              ))}
-            </tbody>
-          </table>
-        </section>
+        <Live label={`${title}, table`}>
+          {busy.map((flow) => (
+            <FlowRow key={flow.name} flow={flow} past={pastOf(flow)} />
+          ))}
+        </Live>
       )}
       {idle.length > 0 && (
         <p class="quiet small names">Not called while this page has watched: {idle.join(', ')}.</p>
       )}
       {now.length === 0 && <p class="quiet">No requests yet.</p>}
+    </section>
+  );
+}
+
+function Live({ label, children }: { label: string; children: ComponentChildren }) {
+  const section = useRef<HTMLElement>(null);
+  const look = () => shade(section);
+  useLook(section, look);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard
+    <section ref={section} class="scroll" tabIndex={0} aria-label={label} onScroll={look}>
+      <table class="live">
+        <thead>
+          <tr>
+            {HEADS.map(([head, kind]) => (
+              <th key={head} scope="col" class={kind}>
+                <span class="head">{head}</span>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
     </section>
   );
 }
