@@ -203,13 +203,33 @@ for (const [name, deployment] of Object.entries({ shipped, rich }))
         }
       });
 
+      test('the examples of parameters are taken, and so are the requests that it shows', async () => {
+        const given = walk.parameters().flatMap(({ operation, parameter, key }) => {
+          const { example = parameter.content?.['application/json'].example } = parameter;
+          return example === undefined ? [] : [{ operation, parameter, key, example }];
+        });
+        for (const { operation, parameter, key, example } of given) {
+          const query = walk.query(parameter, example);
+          const { status } = await described.send(operation, { key, query });
+          expect([operation.path, query, status]).toEqual([operation.path, query, 200]);
+        }
+        const has = new Set(given.map(({ parameter }) => parameter.name));
+        for (const wanted of ['limit', 'offset', 'sort', 'where', 'fields', 'count', 'aggregate'])
+          expect(has).toContain(wanted);
+        const shown = JSON.stringify(described.document).match(/(?<=`GET )[^`]+/g) ?? [];
+        const queries = new Set(shown);
+        for (const url of queries) expect([url, (await walk.app.fetch(url)).status]).toEqual([url, 200]);
+        // Each kind of them: fields, include, lists in it, sort, aggregates, groups, and filters along a path.
+        expect(queries.size).toBeGreaterThan(8);
+      });
+
       test('what it says of included lists is taken', async () => {
         for (const { operation, resource } of walk.operations('GET', 'list'))
           for (const { name: list, target } of resource.inverses.filter(({ target: { rest } }) => rest)) {
             const asked = { limit: '1', offset: '0', sort: target.key.name, where: '{}' };
             for (const [option, value] of Object.entries(asked)) {
               expect(described.operation('GET', operation.path).parameters).toContainEqual(
-                expect.objectContaining({ description: expect.stringContaining(`posts[${option}]`) }),
+                expect.objectContaining({ description: expect.stringContaining(`\`[${option}]\``) }),
               );
               const query = `include=${list}&${list}[${option}]=${value}`;
               expect([query, (await described.send(operation, { query })).status]).toEqual([query, 200]);

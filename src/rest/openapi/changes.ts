@@ -115,6 +115,7 @@ const ofFeeds = {
   limit: {
     description: 'How many at the most.',
     schema: { type: 'integer', minimum: 1, maximum: MOST_CHANGES },
+    example: 50,
   },
 };
 

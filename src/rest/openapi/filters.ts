@@ -36,7 +36,7 @@ export function havingSchema(ref: Ref): JsonSchema {
     name,
     name === 'count' ? one : { type: 'object', additionalProperties: one, ...NOT_EMPTY },
   ]);
-  const description = 'Which groups are meant, by what is computed of them: `{"sum": {"total": {"gt": 9}}}`.';
+  const description = 'Which groups are meant, by what is computed of them: `{"count": {"gt": 9}}`.';
   return { description, ...object([...results, ...logic(ref('Having'))]) };
 }
 

@@ -15,8 +15,8 @@ with \`Allow\`, another path is 404; both have the body of any other error. Unkn
 names it in the log; a client may choose it by the same header.
 
 An answer has all fields of a record, or those that \`fields\` asks for, and related records where \`include\` asks for them. A
-body called \`…Create\` is a new record, \`…Update\` changes of one, the rest of which stays, and \`…Where\` says which records
-are meant.
+body whose name ends with \`Create\` is a new record, with \`Update\` changes of one, the rest of which stays; what ends with \`Where\` says which
+records are meant.
 
 ${filters(resources)} \`where\` is a filter as JSON, for what parameters cannot say; all of them
 must match. A new record has a \`Location\`; with \`fields\` or \`include\` there is no \`ETag\`. In a PUT, what is \`readOnly\` may be

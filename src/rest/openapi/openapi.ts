@@ -10,6 +10,7 @@ import { documented } from './json-schema.ts';
 import { type Context, deprecatedWithin, pathsOf, recordParameters, recordResponses } from './operations.ts';
 import { SharedParameters, sortSchema } from './parameters.ts';
 import { positioned, positionedAll, positionHeaders, positionParameters } from './positions.ts';
+import { requestsOf } from './requests.ts';
 import { errorSchemas, Failures, headers } from './responses.ts';
 import { Schemas } from './schemas.ts';
 import { anybody } from './security.ts';
@@ -56,6 +57,7 @@ export function* openapi(model: Model, served: Served, profile: Profile): Genera
     schemas,
     parameters,
     most,
+    requests: requestsOf(resources),
     deprecated: deprecatedWithin(resources),
     answers,
     open,
@@ -93,7 +95,7 @@ export function* openapi(model: Model, served: Served, profile: Profile): Genera
       ...serviceSchemas(schemas, trusted),
     };
     yield* Object.entries(all);
-    yield [schemas.name('Sort'), sortSchema];
+    yield [schemas.name('Sort'), sortSchema(context.requests)];
     // The last ones: they have what columns of the others have in common.
     yield* schemas.all();
   }

@@ -15,6 +15,7 @@ import {
   parametersOfOne,
   type SharedParameters,
 } from './parameters.ts';
+import type { Requests } from './requests.ts';
 import { FAILURE, idempotencyKey, withHeaders } from './responses.ts';
 import type { Schemas } from './schemas.ts';
 import { guarded } from './security.ts';
@@ -26,6 +27,7 @@ export interface Context {
   readonly parameters: SharedParameters;
   /** The longest page. */
   readonly most: number;
+  readonly requests: Requests;
   /** Those of which a read can answer something that is deprecated. */
   readonly deprecated: ReadonlySet<Resource>;
   /** What several operations answer. */

@@ -13,6 +13,7 @@ import { upsertKeys } from '../../schema/upserts.ts';
 import { includedParameters, isListParameter, listParameters, oneParameters } from '../parameters.ts';
 import { visible } from '../shape.ts';
 import { documented, filterName, list, operandSchema, typeSchema } from './json-schema.ts';
+import { exampleWhere, type Requests } from './requests.ts';
 import type { Schemas } from './schemas.ts';
 
 type Parameter = JsonSchema;
@@ -24,6 +25,7 @@ export interface About {
   readonly parameters: SharedParameters;
   /** The longest page. */
   readonly most: number;
+  readonly requests: Requests;
 }
 
 /** Parameters that several operations have, each described once. */
@@ -96,6 +98,7 @@ const describe = {
   limit: ({ most }: Pick<About, 'most'>) => ({
     description: 'The length of a page. Without it, the list is whole.',
     schema: { type: 'integer', minimum: 1, maximum: most },
+    example: Math.min(50, most),
   }),
   after: () => ({
     description: 'A cursor of the same query: the page begins after it. Take it from the `next` link.',
@@ -109,13 +112,15 @@ const describe = {
     description:
       'How many records to leave out at the beginning, to jump to a page; each of them is counted off. Does not go with `after` and `before`.',
     schema: { type: 'integer', minimum: 0, maximum: 999_999_999 },
+    example: 50,
   }),
   sort: ({ resource, schemas }: About) => {
     const relevance = isSearchable(resource)
       ? ` With \`${SEARCH}\`, \`${RELEVANCE}\` has the most relevant first.`
       : '';
     const description = `Fields to sort by, any but lists and JSON; \`-\` is descending.${relevance}`;
-    return { description, ...words(schemas.isPlain ? ownSorts(resource) : schemas.ref('Sort')) };
+    const sorts = schemas.isPlain ? ownSorts(resource) : schemas.ref('Sort');
+    return { description, ...words(sorts), example: [`-${resource.key.name}`] };
   },
   where: ({ resource, schemas }: About) => {
     // What is generated from an object would write its parts as parameters of their own.
@@ -124,44 +129,46 @@ const describe = {
         description: 'A filter as JSON, as the whole description tells it.',
         schema: { type: 'string', contentMediaType: JSON_TYPE },
       };
-    return { content: { [JSON_TYPE]: { schema: schemas.part(resource, 'Where') } } };
+    const example = exampleWhere(resource);
+    const schema = schemas.part(resource, 'Where');
+    return { content: { [JSON_TYPE]: { schema, ...(example && { example }) } } };
   },
   search: ({ resource }: About) =>
     isSearchable(resource)
       ? {
           description: `Words to look for in ${namesOf(resource.searched).join(', ')}: all of them must be there, in whichever of these; the last may be the beginning of one. Letter case and accents do not count. ${MOST_WORDS} words at most. For \`${RELEVANCE}\` a word counts ${resource.searched.length} in the first of these fields, and less in each after it.`,
           schema: { type: 'string', minLength: 1, maxLength: LONGEST_SEARCH },
+          example: 'text',
         }
       : undefined,
-  fields: () => ({
-    description:
-      'The fields to answer; without it, all. A path asks for fields of a related record: `author.name`.',
+  fields: ({ resource, requests }: About) => ({
+    description: `The fields to answer; without it, all. A path asks for fields of a related record${requests.fields}.`,
     ...words(PATH),
+    example: [resource.key.name],
   }),
-  include: ({ resource }: About) =>
+  include: ({ resource, requests }: About) =>
     resource.fields.some((field) => field.kind !== 'column' && visible(field))
       ? {
-          description: `Related records to answer along. A path leads further: \`posts.comments\`. What an included list is to have is said in brackets: ${includedParameters.map((name) => `\`posts[${name}]\``).join(', ')}. With \`groupBy\`, the records that groups are of, by references whose keys it names.`,
+          description: `Related records to answer along${requests.include}. A path leads further${requests.further}. What an included list is to have is said in brackets${requests.included}: ${includedParameters.map((name) => `\`[${name}]\``).join(', ')}. With \`groupBy\`, the records that groups are of, by references whose keys it names.`,
           ...words(PATH),
         }
       : undefined,
   count: () => ({
     description: 'Whether to count all records that match, whatever the page: `X-Total-Count`.',
     schema: { type: 'boolean', default: false },
+    example: true,
   }),
-  aggregate: () => ({
-    description:
-      'Numbers about the records in place of the records: `count`, `sum(price)`. Goes with filters, `groupBy`, `having`, `sort`, `limit`, `offset`, and `include` and `fields` of the records that groups are of.',
+  aggregate: ({ requests }: About) => ({
+    description: `Numbers about the records in place of the records${requests.sum}. Goes with filters, \`groupBy\`, \`having\`, \`sort\`, \`limit\`, \`offset\`, and \`include\` and \`fields\` of the records that groups are of.`,
     ...words({ type: 'string', pattern: `^(count|(${functionsOfFields.join('|')})\\([A-Za-z0-9_]+\\))$` }),
+    example: ['count'],
   }),
-  groupBy: () => ({
-    description:
-      'One row of numbers for all records that are alike in these fields, or in these parts of a time: `month(orderedOn)`.',
+  groupBy: ({ requests }: About) => ({
+    description: `One row of numbers for all records that are alike in these fields, or in these parts of a time${requests.part}.`,
     ...words({ type: 'string', pattern: `^([A-Za-z0-9_]+|(${parts.join('|')})\\([A-Za-z0-9_]+\\))$` }),
   }),
-  having: ({ schemas }: About) => ({
-    description:
-      'Which groups, by what is computed of them, as JSON. One condition can be a parameter of its own too: `having[count][gt]=1`; all of them must match.',
+  having: ({ schemas, requests }: About) => ({
+    description: `Which groups, by what is computed of them, as JSON. One condition can be a parameter of its own too${requests.having}; all of them must match.`,
     content: { [JSON_TYPE]: { schema: schemas.ref('Having') } },
   }),
 } satisfies Record<Name, (about: About) => Parameter | undefined>;
@@ -178,12 +185,13 @@ function ownSorts(resource: Resource): JsonSchema {
 }
 
 /** `-title`, `author.name`, `-sum(total)`: the same for all types. */
-export const sortSchema: JsonSchema = {
-  description:
-    'A field, or a path through references, `author.name`. Of groups, what is computed of them, `sum(total)`, and what they have in common, `month(orderedOn)`.',
-  type: 'string',
-  pattern: `^-?([A-Za-z0-9_]+(\\.[A-Za-z0-9_]+){0,${MOST_STEPS}}|[A-Za-z]+\\([A-Za-z0-9_]+\\))$`,
-};
+export function sortSchema({ sort, ranked }: Requests): JsonSchema {
+  return {
+    description: `A field, or a path through references${sort}. Of groups, what is computed of them, and what they have in common${ranked}.`,
+    type: 'string',
+    pattern: `^-?([A-Za-z0-9_]+(\\.[A-Za-z0-9_]+){0,${MOST_STEPS}}|[A-Za-z]+\\([A-Za-z0-9_]+\\))$`,
+  };
+}
 
 /** `pages=412`, `pages[gte]=100`. */
 function filters({ resource, schemas, parameters }: About, column: Column): Parameter[] {

@@ -80,20 +80,42 @@ document.head.append(sheet);
 interface Parameter {
   readonly in?: string;
   readonly required?: boolean;
-  readonly schema?: { readonly minimum?: number };
+  readonly schema?: {
+    readonly $ref?: string;
+    readonly default?: unknown;
+    readonly enum?: readonly unknown[];
+  };
+  readonly content?: Readonly<Record<string, { example?: unknown }>>;
+  example?: unknown;
   examples?: object;
 }
 
 /**
- * Without examples of their own, parameters are filled with the default or the first of what they can be, and sent: then each
- * list counts, and each create is an upsert. What is optional is off until somebody wants it; where nothing is taken for 0 and 0 is wrong, it has a number.
+ * What has an example or a default, or is one of several values, is filled with it, and sent: then each list is cut and sorted, and each
+ * create is an upsert. What is optional is off until somebody wants it.
  */
 function leftOut(parameters: Readonly<Record<string, Parameter>> | readonly Parameter[] = {}): void {
   for (const each of Object.values<Parameter>(parameters))
     if (each.in && each.in !== 'path' && !each.required) {
-      const value = each.schema?.minimum === 1 ? 50 : '';
-      each.examples = { default: { value, 'x-disabled': true } };
+      const { schema, content } = each;
+      const told = content?.['application/json'] ?? each;
+      // What a reference leads to may be several values, too.
+      const value = told.example ?? schema?.default ?? schema?.enum?.[0] ?? (schema?.$ref && '');
+      delete told.example;
+      if (value !== undefined) each.examples = { default: { value, 'x-disabled': true } };
     }
+}
+
+/** What the reference would show as `1…`: that a list must have something in it; and as the type `and`: what is told by its place. */
+function plainer(name: string, value: Combined | number | null): unknown {
+  if (typeof value === 'number') return name === 'minItems' ? undefined : value;
+  return value?.or?.$ref?.endsWith('/properties/and') ? { ...value, or: value.and } : value;
+}
+
+/** The properties of a filter; whatever else has no such. */
+interface Combined {
+  readonly and?: unknown;
+  readonly or?: { readonly $ref?: string };
 }
 
 interface Described {
@@ -111,7 +133,7 @@ interface Operation {
 }
 
 async function described(): Promise<Described> {
-  const document: Described = await (await fetch('/openapi.json')).json();
+  const document: Described = JSON.parse(await (await fetch('/openapi.json')).text(), plainer);
   // What names the schema file says nothing to people.
   document.info.version = '';
   const { parameters, schemas, securitySchemes } = document.components;
