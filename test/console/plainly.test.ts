@@ -127,7 +127,7 @@ browsing('pages of operators', () => {
     await shows(shaded, [true, true]);
     await table.evaluate((each: any) => each.scrollTo(9999, 0));
     await shows(shaded, [true, false]);
-    await page.getByText('of routes as whole requests, of operations the execution alone').waitFor();
+    await page.getByText('By route, whole requests are timed; by operation, the execution alone.').waitFor();
     expect(here.complaints).toEqual([]);
   });
 });
