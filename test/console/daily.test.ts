@@ -266,7 +266,7 @@ browsing('a day with the console', () => {
         [`customer${named(1)} ${named(2)} ${named(3)}`],
       );
       await page.getByRole('button', { name: 'Save selected values' }).click();
-      await page.getByRole('heading', { name: `Order ${id}` }).waitFor();
+      await page.waitForURL(new RegExp(`/record/${id}$`));
       expect(await duet.json('DELETE', `/orders/${id}`)).toBeUndefined();
       expect(here.complaints).toEqual([]);
     },

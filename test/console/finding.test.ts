@@ -95,6 +95,33 @@ browsing('finding', () => {
     expect(here.complaints).toEqual([]);
   });
 
+  test('of a list that changes while it is pressed, what was pressed is chosen', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Thing');
+    await page.getByText('Thing 1', { exact: true }).waitFor();
+    await page.keyboard.press('f');
+    await page.getByLabel('Field').selectOption('ownerId');
+    const input = page.getByRole('combobox', { name: 'Value' });
+    const found = page.getByRole('option', { name: /^(Ada|Zoe) \d$/ });
+    await input.click();
+    await shows(() => found.count(), 2);
+    const looking = Promise.withResolvers<void>();
+    await page.route(/\/owners\?.*zo/, async (route) => {
+      await looking.promise;
+      await route.continue();
+    });
+    await input.pressSequentially('zo');
+    await found.nth(1).hover();
+    await page.mouse.down();
+    looking.resolve();
+    // Narrowed, or closed.
+    await shows(() => found.count().then((count) => count < 2), true);
+    await page.mouse.up();
+    await shows(() => input.inputValue(), 'Zoe');
+    expect(here.complaints).toEqual([]);
+  });
+
   test('filters have the inputs of forms, and what is wrong stays in the open panel', async () => {
     await using here = await visit(duet.url);
     const { page } = here;

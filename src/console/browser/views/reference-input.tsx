@@ -161,7 +161,11 @@ export function ReferenceInput({
               role="option"
               tabIndex={-1}
               aria-selected={at === active.value}
-              onMouseDown={(event) => event.preventDefault()}
+              // When it is pressed: until it is let go, what was typed last may be found, and another row be there.
+              onMouseDown={(event) => {
+                event.preventDefault();
+                if (event.button === 0) choose(row);
+              }}
               onClick={() => choose(row)}
             >
               {labelled(target, row)} <span class="quiet small">{String(row[key.name])}</span>
