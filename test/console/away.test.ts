@@ -6,7 +6,9 @@ import { browsing, service, visit } from './browser.ts';
 browsing('parts that are fetched when they are opened', () => {
   let duet: Awaited<ReturnType<typeof service>>;
   beforeAll(async () => {
-    duet = await service('sqlite', { sdl: 'type Book @resource { id: ID! title: String! }', data: {} });
+    const sdl =
+      'type Book @resource { id: ID! title: String! } type Rack @resource { id: ID! name: String! }';
+    duet = await service('sqlite', { sdl, data: { racks: [{ name: 'Upper' }] } });
   });
   afterAll(() => duet.end());
 
@@ -50,4 +52,27 @@ browsing('parts that are fetched when they are opened', () => {
         .getByRole('button', { name: /Execute/ })
         .waitFor();
     });
+
+  test('nothing is said to load, what is read goes on by itself, and what was not sent is said to be sent again', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const told = page.getByRole('status').filter({ hasText: 'The service cannot be reached' });
+    await here.go('#/data/Book/new');
+    await page.getByRole('textbox', { name: 'title' }).fill('Typed');
+    await page.context().setOffline(true);
+    await page.getByRole('button', { name: 'Create' }).click();
+    await told.waitFor();
+    // One truth at the top and at the button.
+    await told
+      .getByText('When it is back, data is read again by itself; what was not sent must be sent again.')
+      .waitFor();
+    await page.getByText('Not sent. Try again when the service is back.').waitFor();
+    await page.evaluate("location.hash = '#/data/Rack'");
+    await page.getByRole('button', { name: 'Discard changes' }).click();
+    await page.getByRole('heading', { name: 'Rack' }).waitFor();
+    expect(await page.getByText('Loading').count()).toBe(0);
+    await page.context().setOffline(false);
+    await page.getByRole('link', { name: 'Upper' }).waitFor();
+    expect(here.complaints).toEqual([]);
+  });
 });
