@@ -58,7 +58,7 @@ browsing('a day with the console', () => {
       const { left, textAlign } = each.ownerDocument.defaultView.getComputedStyle(each, '::after');
       return { left, textAlign };
     });
-    expect(pencil.left).toBe('0px');
+    expect(pencil.left).toBe('2px');
     expect(here.complaints).toEqual([]);
   });
 

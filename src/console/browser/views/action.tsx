@@ -110,8 +110,7 @@ function Answered({ action, value, schema }: { action: Action; value: unknown; s
       ) : typeof value !== 'object' || value === null ? (
         <p class="card">{shownValue(action.answer, { [action.answer.name]: value }, schema)}</p>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable from the keyboard
-        <pre tabIndex={0}>{JSON.stringify(value, null, 2)}</pre>
+        <pre>{JSON.stringify(value, null, 2)}</pre>
       )}
     </>
   );
