@@ -1,9 +1,9 @@
-/** A service that goes away and comes back, for parts of the console that were not there yet when it went. */
+/** A service that goes away and comes back: what is told meanwhile, and parts of the console that were not there yet when it went. */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { browsing, service, visit } from './browser.ts';
 
-browsing('parts that are fetched when they are opened', () => {
+browsing('while the service is away', () => {
   let duet: Awaited<ReturnType<typeof service>>;
   beforeAll(async () => {
     const sdl =
@@ -16,7 +16,7 @@ browsing('parts that are fetched when they are opened', () => {
     ['#/operate/keys', 'There are no API keys yet'],
     ['#/schema', 'All fields'],
   ] as const)
-    test(`${place} is fetched by itself when the service is back`, async () => {
+    test(`${place} is fetched by itself when it is back`, async () => {
       await using here = await visit(duet.url, { isFirst: true });
       const { page } = here;
       await here.go('');
