@@ -31,12 +31,12 @@ function filters(resources: readonly Resource[]): string {
       .map((column) => ({ path: resource.path, column, rank: rankOf(column, resource) })),
   );
   const [best] = known.sort((a, b) => b.rank - a.rank);
-  if (!best) return 'Filters are parameters; in every list, values stand between commas.';
+  if (!best) return 'Filters are parameters; the values of a list are separated by commas.';
   const { path, column } = best;
   const { name } = column;
   const value = exampleOf(column);
   const compared = operatorsOf(column).includes('gte') ? `, \`${name}[gte]=${value}\`` : '';
-  const own = `Filters are parameters: \`GET /${path}?${name}=${value}\`${compared}; in \`${name}[in]=${value},…\`, as in every list, values stand between commas.`;
+  const own = `Filters are parameters: \`GET /${path}?${name}=${value}\`${compared}; in \`${name}[in]=${value},…\`, as in every list, values are separated by commas.`;
   return [own, ...through(listed)].join(' ');
 }
 
@@ -48,7 +48,7 @@ function through(resources: readonly Resource[]): string[] {
       const text = target.columns.find((column) => isText(column) && isTellable(target, column));
       if (text && target.rest && visible(reference))
         return [
-          `They\nlead through references too: \`GET /${path}?${name}.${text.name}=${exampleOf(text)}\`.`,
+          `Filters\nlead through references too: \`GET /${path}?${name}.${text.name}=${exampleOf(text)}\`.`,
         ];
     }
   return [];

@@ -149,7 +149,7 @@ const describe = {
   include: ({ resource, requests }: About) =>
     resource.fields.some((field) => field.kind !== 'column' && visible(field))
       ? {
-          description: `Related records to answer along${requests.include}. A path leads further${requests.further}. What an included list is to have is said in brackets${requests.included}: ${includedParameters.map((name) => `\`[${name}]\``).join(', ')}. With \`groupBy\`, the records that groups are of, by references whose keys it names.`,
+          description: `Related records to answer along${requests.include}. A path leads further${requests.further}. What an included list is to have is said in brackets${requests.included}: ${includedParameters.map((name) => `\`[${name}]\``).join(', ')}. With \`groupBy\`: the record that a group is of, where records are grouped by a reference.`,
           ...words(PATH),
         }
       : undefined,

@@ -114,7 +114,8 @@ export function FaultNotice({ fault, errors = fault.errors, again }: FaultNotice
         )}
         {fault.status !== 0 && <span class="quiet small">{fault.code}</span>}
       </span>
-      {again && fault.status !== 400 && (
+      {again && fault.status === 403 && <SignIn />}
+      {again && fault.status !== 400 && fault.status !== 403 && (
         <button type="button" onClick={again}>
           Try again
         </button>

@@ -93,8 +93,8 @@ function TokenForm() {
       )}
       <p class="quiet small" id="token-about">
         Paste the token that your identity provider has given you, or an API key. Operators make API keys on
-        the page API keys or with <code>duet key create --name NAME --role ROLE</code>. It is sent with every
-        request, and forgotten when you close this tab.
+        the page API keys or with <code>npx duet key create --name NAME --role ROLE</code>. It is sent with
+        every request, and forgotten when you close this tab.
       </p>
       <div class="actions">
         {token.value === '' && (

@@ -187,6 +187,9 @@ function Who({ somebody, named }: { somebody: Somebody; named: readonly string[]
             <Icon name="eye" /> See the data as they do
           </button>
         )}
+        {me.value?.signsTokens && subject.value.trim() === '' && (
+          <span class="quiet">To see the data, name a subject.</span>
+        )}
         {unknown.length > 0 && <span class="quiet">No rule names {unknown.join(', ')}.</span>}
       </div>
       {me.value?.authentication && !me.value.signsTokens && (

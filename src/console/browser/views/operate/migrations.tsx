@@ -30,7 +30,7 @@ export function Migrations() {
                 <h2>
                   <Time at={at} /> UTC {index === 0 && <span class="tag">newest</span>}
                 </h2>
-                <p class="quiet">
+                <p class="quiet tools">
                   Fingerprint <Id of={fingerprint} />
                 </p>
                 {steps.length === 0 ? (

@@ -72,7 +72,7 @@ export function Statements() {
                         last <Time at={at} /> UTC
                       </span>
                       {requestId && (
-                        <span class="quiet">
+                        <span class="quiet tools">
                           in request <Id of={requestId} />
                         </span>
                       )}

@@ -301,7 +301,7 @@ function NewWebhook({ onDone }: { onDone: () => void }) {
           ) : (
             <p class="quiet small">
               A receiver inside this network is added where the service runs:{' '}
-              <code>duet webhook add … --allow-private</code>
+              <code>npx duet webhook add … --allow-private</code>
             </p>
           )}
         </>
