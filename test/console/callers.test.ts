@@ -18,6 +18,7 @@ type Note @resource
 }
 type Plan @resource @allow(to: [READ], role: "authenticated") { id: ID! title: String! }
 type Memo @resource @allow(to: [READ]) @allow(to: [UPDATE, DELETE], role: "authenticated") { id: ID! text: String! }
+type Vault @resource @allow(to: [READ], role: "editor") { id: ID! title: String! }
 type Draft @resource @allow(to: [READ], where: { isPublic: { eq: true } }) { id: ID! isPublic: Boolean! title: String! }
 type Mutation { rest: String @action @allow(role: "authenticated")  greet: String @action @allow }
 `;
@@ -131,6 +132,17 @@ browsing('callers', () => {
     expect(await account.getByLabel('Token').isVisible()).toBe(false);
     expect(await findings(page)).toEqual([]);
     expect(here.complaints).toEqual([]);
+  });
+
+  test('whoever is refused may sign in as somebody else: to try again is no help', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('');
+    await page.evaluate(`sessionStorage.setItem('duet.token', '${await tokenOf('ann')}')`);
+    await page.reload();
+    await page.evaluate("location.hash = '#/data/Vault'");
+    const refusal = page.getByRole('main').getByRole('alert').filter({ hasText: 'FORBIDDEN' });
+    expect(await refusal.getByRole('button').allTextContents()).toEqual([' Sign in as somebody else']);
   });
 
   test('what the roles of the caller never allow is not offered, and of a record the service is asked', async () => {
