@@ -281,7 +281,7 @@ describe('what costs more than the number of its rows', () => {
     using db = new Database(heavy.file('duet.db'));
     db.run('CREATE TRIGGER leave BEFORE INSERT ON "Shelf" BEGIN SELECT RAISE(IGNORE); END');
     const operations = [
-      { method: 'DELETE', path: '/notes', where: { body: { contains: 'zzz' } }, atMost: 9 },
+      { method: 'DELETE', path: '/shelfs/1' },
       { method: 'POST', path: '/shelfs', body: {} },
     ];
     const { body } = await app.rest('POST', '/transaction', { operations });
