@@ -22,6 +22,8 @@ type Order @resource @journal
 }
 type Word @resource @journal { lang: ID! @key text: String! }
 type Log @resource(only: [LIST, GET, DELETE]) @journal { id: ID! text: String }
+type Fact @resource(only: [LIST, GET, CREATE, DELETE]) @journal { id: ID! text: String }
+type Page @resource(only: [LIST, GET, UPDATE, DELETE]) @journal { id: ID! text: String }
 `;
 
 const ruled = `
@@ -268,6 +270,28 @@ for (const database of databases)
     expect((await app.rest('GET', '/notes/1', undefined, admin)).body).toMatchObject({ grade: 1 });
     await app.close();
   });
+
+test.each([...databases])('on %s, what a type does not offer is not done by a restore', async (database) => {
+  const app = await openApp(database, { sdl, data: { pages: [{ text: 'a' }] } });
+  const ask = async (name: 'fact' | 'page', version?: number) => {
+    const { status, body } = await app.rest('POST', `/${name}s/1/restore`, { version });
+    const at = version === undefined ? '' : `, version: ${version}`;
+    const restored = name === 'fact' ? 'restoreFact' : 'restorePage';
+    const { errors } = await app.graphql(`mutation { ${restored}(id: 1${at}) { id } }`);
+    return [body.code ?? status, errors?.[0].extensions.code];
+  };
+  const denied = ['FORBIDDEN', 'FORBIDDEN'];
+  await app.rest('POST', '/facts', { text: 'a' });
+  expect(await ask('fact', 1)).toEqual(denied);
+  await app.rest('DELETE', '/facts/1');
+  // It is there again by the time that it is asked for by GraphQL.
+  expect(await ask('fact', 1)).toEqual([200, 'FORBIDDEN']);
+  await app.rest('PUT', '/pages/1', { text: 'b' });
+  expect(await ask('page', 1)).toEqual([200, undefined]);
+  await app.rest('DELETE', '/pages/1');
+  expect(await ask('page')).toEqual(denied);
+  await app.close();
+});
 
 test('what cannot be asked is told', async () => {
   const app = await openApp('sqlite', { sdl });

@@ -34,6 +34,7 @@ export function* restore(access: Access, operation: Permitted<Restore>, budget: 
   const found = yield* readable(access, resource, imageIn(was, version));
   if (!stored && !(yield* isKnown(access, resource, newestOf(was.at(-1)), found))) throw missing(resource);
   if (refusal) throw refusal;
+  mustBeOffered(resource, stored ? 'UPDATE' : 'CREATE');
   if (stored) checkVersion(operation, stored);
   else if (ifVersion) throw versionConflict(resource);
   if (stored && version === undefined) throw validationFailed([NEEDED]);
@@ -43,6 +44,13 @@ export function* restore(access: Access, operation: Permitted<Restore>, budget: 
     : yield* createdAgain(access, resource, found, was.at(-1) ?? {});
   if (selection.relations.length > 0 || isDressed(selection)) yield* attach(selection, [node], budget);
   return node;
+}
+
+/** What `only` leaves out is done by functions alone, and not by the way of the past either. */
+function mustBeOffered({ operations, plural }: Resource, kind: 'UPDATE' | 'CREATE'): void {
+  if (operations.has(kind)) return;
+  const what = kind === 'UPDATE' ? 'changed' : 'created';
+  throw new DuetError('FORBIDDEN', `Clients cannot restore this: ${plural} are not ${what} by them.`);
 }
 
 const NEEDED: Fault = {
