@@ -284,13 +284,52 @@ browsing('at first sight', () => {
     const bar = wide.page.getByRole('region', { name: 'Selected rows' });
     const right = (each: any) => each.getBoundingClientRect().right;
     expect(await bar.evaluate(right)).toBe(await bar.getByRole('button').last().evaluate(right));
-    await using here = await visit(duet.url, NARROW);
-    await here.go('#/operate/requests');
-    const left = (of: string) =>
-      here.page
-        .locator(`td[data-of="${of}"] > *`)
+    // In a row of its own it stands below the others, in a table below its heading.
+    for (const [width, begins] of [
+      [360, 'td[data-of="caller"] > *'],
+      [2560, 'thead th:last-child .head'],
+    ] as const) {
+      await using here = await visit(duet.url, { viewport: { width, height: 800 } });
+      await here.go('#/operate/requests');
+      const left = (of: string) =>
+        here.page
+          .locator(of)
+          .first()
+          .evaluate((each: any) => {
+            const range = each.ownerDocument.createRange();
+            range.selectNodeContents(each.querySelector('svg') ?? each);
+            return (each.querySelector('svg') ?? range).getBoundingClientRect().left;
+          });
+      const copied = await left('td[data-of="request id"] > *');
+      expect([width, Math.abs(copied - (await left(begins))) < 3]).toEqual([width, true]);
+    }
+  });
+
+  test('what stands in one line stands in its middle', async () => {
+    await using here = await visit(duet.url);
+    await here.go('#/data/Exhibit/import');
+    await here.page.getByLabel('File to import').setInputFiles({
+      name: 'a.csv',
+      mimeType: 'text/plain',
+      buffer: Buffer.from('title,story\nOne,Short\n'),
+    });
+    await here.page.locator('.mapping select').first().waitFor();
+    for (const line of ['.settings label:has(select)', '.mapping tbody tr']) {
+      const middles: number[] = await here.page
+        .locator(line)
         .first()
-        .evaluate((each: any) => (each.querySelector('svg') ?? each).getBoundingClientRect().left);
-    expect(Math.abs((await left('request id')) - (await left('caller')))).toBeLessThan(3);
+        .evaluate((each: any) =>
+          [...each.children].map((part) => {
+            const range = part.ownerDocument.createRange();
+            range.selectNodeContents(part);
+            const { top, bottom } = (
+              part.matches('select') ? part : (part.querySelector('select') ?? range)
+            ).getBoundingClientRect();
+            return (top + bottom) / 2;
+          }),
+        );
+      const apart = Math.max(...middles) - Math.min(...middles);
+      expect([line, middles.length > 1, apart < 2]).toEqual([line, true, true]);
+    }
   });
 });
