@@ -130,36 +130,32 @@ export function readableSelection(access: Access, resource: Resource, selection:
 
 /**
  * What is shown of a record that its caller changes. Where a check lets it leave the caller's sight, what it must refer to may
- * leave with it; that was seen as long as the record was, and an answer without it would be none. A function may have made it
- * refer to something else: that is shown as ever.
+ * leave with it: its key, which was seen before, is told all the same, and nothing else of it.
  */
 export function changedSelection(access: Access, resource: Resource, selection: Selection): Selection {
   return access.mayRelease(resource)
-    ? readableParts(access, resource, selection, 'record')
+    ? readableParts(access, resource, selection, true)
     : readableSelection(access, resource, selection);
 }
 
-/** What may leave sight while it is shown: a record, or what it must refer to, and so on. */
-type Leaving = 'record' | 'referred' | undefined;
-
-/** The same object when nothing changes, so that what is known of it stays known. */
+/** The same object when nothing changes, so that what is known of it stays known. `mayLeave`: whether the records may leave sight. */
 function readableParts(
   access: Access,
   resource: Resource,
   selection: Selection,
-  leaving?: Leaving,
+  mayLeave = false,
 ): Selection {
   const isAllowed = (field: Field) => !isNothing(access.field(field, 'READ'));
   const columns = selection.columns.filter(isAllowed);
   const kept = selection.relations.filter(({ field }) => isAllowed(field));
-  const relations = kept.map((relation) => readableRelation(access, relation, leaving));
+  const relations = kept.map((relation) => readableRelation(access, relation));
   // Who may not read a field may not read what is made of it.
   const computed = selection.computed?.filter(({ column }) => isAllowed(column));
   const sources = computed?.flatMap(({ from }) => from) ?? [];
   const guarded =
     sources.length > 0 ? { ...selection, columns: [...selection.columns, ...sources] } : selection;
   const guards = [
-    ...guardsOf(access, resource, guarded, leaving),
+    ...guardsOf(access, resource, guarded, mayLeave),
     ...ownGuards(access, resource, computed ?? []),
   ];
   const changes = selection.changes?.map((each) => ({ ...each, rights: changeRights(access, resource) }));
@@ -195,7 +191,7 @@ function ownGuards(access: Access, resource: Resource, computed: readonly Comput
   });
 }
 
-function readableRelation(access: Access, relation: Relation, leaving?: Leaving): Relation {
+function readableRelation(access: Access, relation: Relation): Relation {
   const { field, list, summary } = relation;
   if (field.kind !== 'reference' && summary) {
     const aggregate = readableAggregate(access, summary.aggregate);
@@ -210,8 +206,7 @@ function readableRelation(access: Access, relation: Relation, leaving?: Leaving)
     const where = all([access.field(field.reference, 'READ'), aggregate.where]);
     return { ...relation, selection, summary: { ...summary, aggregate: { ...aggregate, where } } };
   }
-  const stays = leaving && field.kind === 'reference' && field.required;
-  const selection = readableParts(access, field.target, relation.selection, stays ? 'referred' : undefined);
+  const selection = readableParts(access, field.target, relation.selection);
   if (field.kind !== 'reference' && list) {
     const { where, order } = readableList(access, field.target, list);
     if (field.kind === 'through') {
@@ -221,7 +216,7 @@ function readableRelation(access: Access, relation: Relation, leaving?: Leaving)
     const shown = all([access.field(field.reference, 'READ'), where]);
     return { ...relation, selection, list: { ...list, order, where: shown } };
   }
-  const rows = stays ? everything : access.rows(field.target, 'READ');
+  const rows = access.rows(field.target, 'READ');
   const links = field.kind === 'through' ? { seenLinks: linkSeen(access, field) } : undefined;
   if (isEverything(rows) && !links)
     return selection === relation.selection ? relation : { ...relation, selection };
@@ -232,14 +227,13 @@ function guardsOf(
   access: Access,
   resource: Resource,
   { columns, relations }: Selection,
-  leaving: Leaving,
+  mayLeave: boolean,
 ): Guard[] {
   const fields = new Set<Column | Inverse | Through>(columns);
   for (const { field } of relations) fields.add(field.kind === 'reference' ? field.column : field);
   return [...fields].flatMap((field): Guard[] => {
     const readable = access.field(field, 'READ');
-    const stays = field.kind === 'column' && field.reference?.required ? leaving : undefined;
-    const there = field.kind === 'column' && stays !== 'referred' ? referenceSeen(access, field) : everything;
+    const there = field.kind === 'column' ? referenceSeen(access, field) : everything;
     const follows = relations.filter((each) =>
       field.kind === 'column' ? each.field === field.reference : each.field === field,
     );
@@ -247,7 +241,7 @@ function guardsOf(
     const column = field.kind === 'column' ? field : undefined;
     const properties = column ? [column.name] : [];
     return [
-      // A relation to what cannot be seen is null by itself, unless it is followed all the same.
+      // A relation to what cannot be seen is null by itself.
       ...(isEverything(there)
         ? []
         : [
@@ -255,9 +249,9 @@ function guardsOf(
               resource,
               where: all([there, readable]),
               column,
-              properties: stays ? [...properties, ...related] : properties,
+              properties,
               instead: null,
-              unlessSeen: stays !== undefined,
+              unlessSeen: mayLeave && column?.reference?.required === true,
             },
           ]),
       // Last, for it takes away more. The column is read once, of the records that pass both.
