@@ -276,19 +276,22 @@ describe('what costs more than the number of its rows', () => {
     await app.close();
   });
 
-  test('what a trigger leaves out there is told as here', async () => {
-    const app = await openApp('sqlite', { sdl: heavySdl, data: {}, url });
-    using db = new Database(heavy.file('duet.db'));
-    db.run('CREATE TRIGGER leave BEFORE INSERT ON "Shelf" BEGIN SELECT RAISE(IGNORE); END');
-    const operations = [
-      { method: 'DELETE', path: '/shelfs/1' },
-      { method: 'POST', path: '/shelfs', body: {} },
-    ];
-    const { body } = await app.rest('POST', '/transaction', { operations });
-    expect([body.code, body.operation]).toEqual(['CONFLICT', 1]);
-    db.run('DROP TRIGGER leave');
-    await app.close();
-  });
+  test.each(['IGNORE', "ABORT, 'no'", "FAIL, 'no'", "ROLLBACK, 'no'"])(
+    'what a trigger refuses there by %s is told as here',
+    async (how) => {
+      const app = await openApp('sqlite', { sdl: heavySdl, data: {}, url });
+      using db = new Database(heavy.file('duet.db'));
+      db.run(`CREATE TRIGGER leave BEFORE INSERT ON "Shelf" BEGIN SELECT RAISE(${how}); END`);
+      const operations = [
+        { method: 'DELETE', path: '/shelfs/1' },
+        { method: 'POST', path: '/shelfs', body: {} },
+      ];
+      const { body } = await app.rest('POST', '/transaction', { operations });
+      expect([body.code, body.operation]).toEqual(['CONFLICT', 1]);
+      db.run('DROP TRIGGER leave');
+      await app.close();
+    },
+  );
 
   test('an export takes as much memory as a few of its records', async () => {
     await using server = await Server.start(heavy);

@@ -245,8 +245,39 @@ test.each(['ABORT', 'FAIL', 'ROLLBACK'])(
     expect(created.map(({ status }) => status)).toEqual([201, 409, 201, 409, 201]);
     const updated = await Promise.all([5, 6].map((n) => app.rest('PUT', '/as/1', { n })));
     expect(updated.map(({ status }) => status)).toEqual([409, 200]);
+    const both = (n: number) =>
+      app.rest('POST', '/transaction', {
+        operations: [7, n].map((each) => ({ method: 'POST', path: '/as', body: { n: each } })),
+      });
+    const together = await Promise.all([8, 5, 9].map(both));
+    expect(together.map(({ status }) => status)).toEqual([200, 409, 200]);
     const { body } = await app.rest('GET', '/as');
-    expect(body.map(({ n }: { n: number }) => n).sort()).toEqual([2, 3, 4, 6]);
+    expect(body.map(({ n }: { n: number }) => n).sort()).toEqual([2, 3, 4, 6, 7, 7, 8, 9]);
+    await app.close();
+  },
+);
+
+test.each(['ABORT', 'FAIL', 'ROLLBACK'])(
+  'on sqlite, who sends what a trigger refuses by %s keeps nobody from writing',
+  async (how) => {
+    await using deployment = await Deployment.create('sqlite');
+    const app = await deployment.app(A('n: Int'));
+    await deployment.sql(
+      `CREATE TRIGGER t BEFORE INSERT ON "A" WHEN NEW."n" = 5 BEGIN SELECT RAISE(${how}, 'no'); END`,
+    );
+    let isOver = false;
+    let refused = 0;
+    const sending = Array.from({ length: 40 }, async () => {
+      while (!isOver && refused < 100_000) {
+        expect((await app.rest('POST', '/as', { n: 5 })).status).toBe(409);
+        refused++;
+      }
+    });
+    // Each is answered although there are always others behind it.
+    for (let n = 100; n < 120; n++) expect((await app.rest('POST', '/as', { n })).status).toBe(201);
+    isOver = true;
+    await Promise.all(sending);
+    expect(refused).toBeGreaterThan(40);
     await app.close();
   },
 );

@@ -16,7 +16,7 @@ const TOGETHER_MS = 20;
 /** Thrown out of a batch of which one has waited for too long: it is told so, and the others are run again. */
 const LATE = new Error('a deadline has passed');
 
-/** Thrown out of a batch of which a trigger has refused one: it is told so, and the others are run again. */
+/** Thrown out of a batch that has to be undone since a trigger has refused one of it: that one is told so, and what came before is run again. */
 class Refused extends Error {
   readonly index: number;
   readonly reason: unknown;
@@ -34,6 +34,8 @@ export class LocalWriter {
   /** What is not within them goes to another process; undefined where there is none. */
   readonly #bounds: Bounds | undefined;
   readonly #model: Model;
+  /** Whether single statements are undone as all others are: a trigger of the database has refused one, and may have raised FAIL. */
+  #undoesAll = false;
   /** Which state of the file was looked at for what writers keep true; another process may have changed it since. */
   #looked: unknown;
 
@@ -89,11 +91,21 @@ export class LocalWriter {
       });
     } catch (error) {
       if (error === LATE) return [];
-      if (error instanceof Refused)
-        return [...Array<Outcome>(error.index).fill('again'), { error: error.reason }];
+      if (error instanceof Refused) return this.#without(batch, error, beforeCommit);
       if (error === UNBOUNDED) return ['alone'];
       throw error;
     }
+  }
+
+  /** What came before is committed by itself: behind it, the next that is refused would undo it again, and so on. */
+  #without(
+    batch: readonly Waiting[],
+    { index, reason }: Refused,
+    beforeCommit: () => void,
+  ): readonly Outcome[] {
+    const before = batch.slice(0, index);
+    const done = (before.length > 0 && this.commit(before, beforeCommit)) || [];
+    return [...before.map((_, at) => done[at] ?? 'again'), { error: reason }];
   }
 
   /** Works without ever yielding to the event loop, and commits: nothing else can interleave. */
@@ -126,7 +138,7 @@ export class LocalWriter {
 
   #inSavepoint(waiting: Waiting, index: number): Outcome {
     // A single statement that fails undoes itself, unless a trigger has raised FAIL.
-    const needsOne = waiting.steps !== 'one';
+    const needsOne = waiting.steps !== 'one' || this.#undoesAll;
     if (needsOne) this.#runner.prepare('SAVEPOINT "write"').run();
     try {
       const result = this.#drive(waiting);
@@ -135,7 +147,10 @@ export class LocalWriter {
     } catch (thrown) {
       const error = thrown instanceof SQLiteError ? explained(thrown) : thrown;
       const { inTransaction } = this.#database;
-      if (isOfTrigger(error) && !(needsOne && inTransaction)) throw new Refused(index, error);
+      if (isOfTrigger(error)) {
+        this.#undoesAll = true;
+        if (!needsOne || !inTransaction) throw new Refused(index, error);
+      }
       // After some errors, such as a full disk, SQLite has rolled everything back by itself: then all have failed.
       if (!inTransaction) throw error;
       if (needsOne) {
@@ -147,9 +162,11 @@ export class LocalWriter {
   }
 }
 
+/** Of several writes in one transaction, one that fails is the reason of what is thrown. */
 function isOfTrigger(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof SQLiteError && cause.code === 'SQLITE_CONSTRAINT_TRIGGER';
+  if (error instanceof SQLiteError) return error.code === 'SQLITE_CONSTRAINT_TRIGGER';
+  if (!(error instanceof Error)) return false;
+  return isOfTrigger('reason' in error ? error.reason : error.cause);
 }
 
 export function isBusy(error: unknown): boolean {

@@ -94,6 +94,8 @@ class Transaction {
   readonly #isWanted: () => boolean;
   readonly #timers: Timer[] = [];
   #endedBy: DuetError | undefined;
+  /** SQLite has rolled it back by itself, such as for a trigger that has raised ROLLBACK. */
+  #isUndone = false;
   #outdated: ReadonlySet<string> = new Set();
 
   constructor(options: WriterOptions, process: StatementProcess, write: Waiting, isWanted: () => boolean) {
@@ -124,7 +126,7 @@ class Transaction {
     const isLate = performance.now() > deadline;
     // From here on nothing is ended, and so the deadline is judged before. Who is late is told so by the queue.
     if (isResult(outcome) && !isLate) await this.#commit();
-    else await this.#process.ask([ROLLBACK]);
+    else if (!this.#isUndone) await this.#process.ask([ROLLBACK]);
     return isLate ? ['again'] : [outcome];
   }
 
@@ -189,8 +191,9 @@ class Transaction {
       const rows = await this.#process.ask(asked);
       return asked.map(({ decode }, index) => decode(rows[index] ?? []));
     } catch (error) {
-      if (error instanceof ProcessFault) return toldToPrograms(this.#options.model, error);
-      throw error;
+      if (!(error instanceof ProcessFault)) throw error;
+      this.#isUndone ||= !error.inTransaction;
+      return toldToPrograms(this.#options.model, error);
     } finally {
       ended(begun);
     }
