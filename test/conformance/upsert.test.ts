@@ -316,9 +316,26 @@ describe.each([...databases])('with rules, on %s', (database) => {
   });
 
   test('what only a claim can fill is not asked of the client', async () => {
-    const set = `type Seat @resource @unique(fields: ["org", "nr"]) @allow(to: [READ, CREATE, UPDATE])
-      { id: ID!  org: String! @set(claim: "org")  nr: Int! }`;
-    const app = await openApp(database, { sdl: set, env: { AUTH_SECRET: SECRET } });
+    const set = `
+      type Seat @resource @unique(fields: ["org", "nr"]) @allow(to: [READ, CREATE, UPDATE])
+      { id: ID!  org: String! @set(claim: "org")  nr: Int!  note: String }
+      type Mutation { book(org: String!, nr: Int!, note: String!): Seat! @action @allow }`;
+    const logic = {
+      Mutation: {
+        *book({ tx }: any, input: any): any {
+          return yield* tx.system.seats.upsert(['org', 'nr'], input);
+        },
+      },
+    };
+    const app = await openApp(database, { sdl: set, logic, env: { AUTH_SECRET: SECRET } });
+    // The server itself gives it, whoever asks.
+    for (const claims of [undefined, { sub: 'bob' }, { sub: 'ann', org: 'a' }])
+      for (const org of ['a', 'b']) {
+        const who = await headersOf({ name: `booking ${JSON.stringify(claims)}`, claims });
+        const note = `${claims?.sub} ${org}`;
+        const { body } = await app.rest('POST', '/actions/book', { org, nr: 1, note }, who);
+        expect(body).toMatchObject({ id: org === 'a' ? 1 : 2, org, note });
+      }
     for (const [claims, code] of [
       [undefined, 'UNAUTHENTICATED'],
       [{ sub: 'bob' }, 'FORBIDDEN'],

@@ -97,7 +97,8 @@ function valuesOf(access: Access, resource: Resource, by: readonly Column[], inp
   const values: Row = Object.create(null);
   for (const column of by) {
     const { name, origin } = column;
-    const isOurs = origin.by === 'claim';
+    // What the server itself gives stands, as in a create.
+    const isOurs = origin.by === 'claim' && !(access.isSystem && Object.hasOwn(input, name));
     const given = isOurs
       ? claimFor(column, origin.claim, access.caller.claims)
       : Object.hasOwn(input, name)
