@@ -35,7 +35,7 @@ export function mayHaveLeft(record: object): boolean {
   return seenBefore.has(record);
 }
 
-function showsAll({ unlessSeen, column }: Guard, row: Row): boolean {
+function isKnown({ unlessSeen, column }: Guard, row: Row): boolean {
   return unlessSeen === true && column !== undefined && seenBefore.get(row)?.has(column.name) === true;
 }
 
@@ -75,7 +75,7 @@ export function* hide(guarded: readonly Guarded[], bytes?: number): Program<void
     const { name } = resource.key;
     const shown = new Map(answers[asked.indexOf(task)]?.map((row) => [row[name], row]));
     for (const row of task.rows) {
-      if (showsAll(task.guard, row)) continue;
+      if (isKnown(task.guard, row)) continue;
       const own = shown.get(row[name]);
       if (!own) for (const property of properties) row[property] = instead;
       else if (task.missing) row[task.missing.name] = own[task.missing.name];
