@@ -36,8 +36,8 @@ export function deadlineExceeded(): DuetError {
 }
 
 /** A newer file, which is being rolled out, has made a column required for which this node gives no value. */
-export function requiredByNewer(resource: Resource | undefined, stored: string): DuetError {
-  const name = resource?.columns.find((column) => column.stored === stored)?.name ?? stored;
+export function requiredByNewer({ columns }: Resource, stored: string): DuetError {
+  const name = columns.find((column) => column.stored === stored)?.name ?? stored;
   const detail = `${name} is required by a newer schema than that of this node`;
   const cure = 'Give it a value, or send the request to a node of the newer schema.';
   return new DuetError('CONFLICT', `${detail}. ${cure}`, {

@@ -262,7 +262,10 @@ describe.each([...databases])('on %s', (database) => {
         'updateTickets(where: { id: { eq: 4 } }, set: { state: "handed over" }, atMost: 1) { state personId }',
       ],
     ] as const) {
-      const { body } = await desk.graphql(`mutation { ${field} }`, {}, member);
+      const keyed = { ...member, 'Idempotency-Key': `${database}-${id}` };
+      const { body } = await desk.graphql(`mutation { ${field} }`, {}, keyed);
+      const again = await desk.graphql(`mutation { ${field} }`, {}, keyed);
+      expect(again.body.errors).toEqual(body.errors);
       expect(body.errors.map((each: any) => each.extensions.code)).toEqual(['FORBIDDEN']);
       expect(body.errors[0].message).toStartWith('This was changed. You may not read its person');
       expect(JSON.stringify(body)).not.toContain('hidden');

@@ -142,7 +142,7 @@ browsing('callers', () => {
     await page.reload();
     await page.evaluate("location.hash = '#/data/Vault'");
     const refusal = page.getByRole('main').getByRole('alert').filter({ hasText: 'FORBIDDEN' });
-    expect(await refusal.getByRole('button').allTextContents()).toEqual([' Sign in as somebody else']);
+    await shows(() => refusal.getByRole('button').allTextContents(), [' Sign in as somebody else']);
   });
 
   test('what the roles of the caller never allow is not offered, and of a record the service is asked', async () => {

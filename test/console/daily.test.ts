@@ -214,6 +214,8 @@ browsing('a day with the console', () => {
     // Nor for what stands beside the value.
     await here.go('#/data/Order?id[eq]=200&_columns=id:90,price:150,remark:80');
     await page.locator('table.fixed').waitFor();
+    // The rows of the list before stay until those of this one are there.
+    await shows(() => page.locator('tbody td:last-child').count(), 1);
     const before = await measured();
     await page.locator('tbody td:last-child').dblclick();
     await page.getByRole('button', { name: 'Set to empty text: remark' }).waitFor();

@@ -230,15 +230,25 @@ describe.each([...databases])('on %s, a trigger that leaves out', (kind) => {
   });
 });
 
-test.each(['ABORT', 'FAIL', 'ROLLBACK'])(
+test.each([
+  ...['ABORT', 'FAIL', 'ROLLBACK'].map((how) => [how, `SELECT RAISE(${how}, 'no')`] as const),
+  ...['FAIL', 'ROLLBACK'].flatMap((how) =>
+    ['"u"', '"c"'].map((column) => {
+      const audit = `INSERT OR ${how} INTO "audit" (${column}) VALUES (1)`;
+      return [audit, audit] as const;
+    }),
+  ),
+])(
   'on sqlite, what a trigger refuses by %s is not stored, and those that are written with it are',
-  async (how) => {
+  async (_, fails) => {
     await using deployment = await Deployment.create('sqlite');
     const app = await deployment.app(A('n: Int'));
+    await deployment.sql('CREATE TABLE "audit" ("u" INTEGER UNIQUE, "c" INTEGER CHECK ("c" > 5))');
+    await deployment.sql('INSERT INTO "audit" ("u") VALUES (1)');
     expect((await app.rest('POST', '/as', { n: 1 })).status).toBe(201);
     for (const what of ['INSERT', 'UPDATE'])
       await deployment.sql(
-        `CREATE TRIGGER t_${what} AFTER ${what} ON "A" WHEN NEW."n" = 5 BEGIN SELECT RAISE(${how}, 'no'); END`,
+        `CREATE TRIGGER t_${what} AFTER ${what} ON "A" WHEN NEW."n" = 5 BEGIN ${fails}; END`,
       );
     const numbers = [2, 5, 3, 5, 4];
     const created = await Promise.all(numbers.map((n) => app.rest('POST', '/as', { n })));
@@ -253,6 +263,34 @@ test.each(['ABORT', 'FAIL', 'ROLLBACK'])(
     expect(together.map(({ status }) => status)).toEqual([200, 409, 200]);
     const { body } = await app.rest('GET', '/as');
     expect(body.map(({ n }: { n: number }) => n).sort()).toEqual([2, 3, 4, 6, 7, 7, 8, 9]);
+    await app.close();
+  },
+);
+
+test.each([...databases])(
+  'on %s, what must be unique by somebody else, or there in a table of theirs, is a conflict without a word of it',
+  async (kind) => {
+    await using deployment = await Deployment.create(kind);
+    const app = await deployment.app(A('n: Int s: String'));
+    await deployment.sql('CREATE UNIQUE INDEX "secret" ON "A" (lower("s"))');
+    await deployment.sql('CREATE TABLE "audit" ("secret" INTEGER NOT NULL)');
+    await deployment.sql(
+      kind === 'sqlite'
+        ? 'CREATE TRIGGER t AFTER INSERT ON "A" WHEN NEW."n" = 5 BEGIN INSERT INTO "audit" VALUES (NULL); END'
+        : `CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             IF NEW.n = 5 THEN INSERT INTO "audit" VALUES (NULL); END IF; RETURN NEW;
+           END $$;
+           CREATE TRIGGER t AFTER INSERT ON "A" FOR EACH ROW EXECUTE FUNCTION f()`,
+    );
+    for (const s of ['a', 'b']) expect((await app.rest('POST', '/as', { n: 1, s })).status).toBe(201);
+    for (const answer of [
+      await app.rest('POST', '/as', { n: 1, s: 'A' }),
+      await app.rest('PUT', '/as/2', { s: 'A' }),
+      await app.rest('POST', '/as', { n: 5 }),
+    ]) {
+      expect([answer.status, answer.body.code]).toEqual([409, 'CONFLICT']);
+      expect(JSON.stringify(answer.body)).not.toMatch(/secret|audit/);
+    }
     await app.close();
   },
 );

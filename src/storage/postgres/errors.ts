@@ -155,11 +155,8 @@ export function refused({ resources }: Model, error: unknown): DuetError | undef
   // 2201F: how a statement ends that is not to be this node's (`current` of the dialect).
   if (state === '2201F') return writerOutdated();
   if (state === '22012') return answerTooLarge();
-  if (state === '23502')
-    return requiredByNewer(
-      resources.find((each) => each.table === table),
-      column,
-    );
+  const required = state === '23502' && resources.find((each) => each.table === table);
+  if (required) return requiredByNewer(required, column);
   // Class 23: a constraint; 44000: that of a view; 54000: too long for an index.
   const isOwn =
     state === RAISED ||

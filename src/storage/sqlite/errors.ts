@@ -56,7 +56,7 @@ export function toldToPrograms(model: Model, error: SQLiteError | ProcessFault):
   switch (error.code) {
     case 'SQLITE_CONSTRAINT_UNIQUE':
     case 'SQLITE_CONSTRAINT_PRIMARYKEY':
-      return notUnique(model, error) ?? error;
+      return notUnique(model, error) ?? refusedByDatabase(error);
     case 'SQLITE_CONSTRAINT_FOREIGNKEY':
       return new Dangling(undefined);
     case TOO_LARGE:
@@ -75,8 +75,9 @@ function refused({ resources }: Model, error: SQLiteError | ProcessFault): DuetE
   if (code === 'SQLITE_CONSTRAINT_NOTNULL') {
     const place = message.replace(/^.*failed: /, '');
     const resource = resources.find(({ table }) => place.startsWith(`${table}.`));
-    const stored = resource ? place.slice(resource.table.length + 1) : place;
-    return requiredByNewer(resource, stored);
+    // What is not a table of ours, a trigger has written.
+    if (!resource) return refusedByDatabase(error);
+    return requiredByNewer(resource, place.slice(resource.table.length + 1));
   }
   // It is named after the first name in it: that of Duet's own, on serial keys, is the key's.
   const named = message.replace(/^.*failed: /, '');

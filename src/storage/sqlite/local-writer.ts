@@ -16,13 +16,16 @@ const TOGETHER_MS = 20;
 /** Thrown out of a batch of which one has waited for too long: it is told so, and the others are run again. */
 const LATE = new Error('a deadline has passed');
 
-/** Thrown out of a batch that has to be undone since a trigger has refused one of it: that one is told so, and what came before is run again. */
+/** Those of somebody else. */
+const TRIGGERS = `SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND substr(name, 1, 5) <> '_duet' LIMIT 1`;
+
+/** Thrown out of a batch that one has undone, as a trigger can: that one is told so, and what came before is run again. */
 class Refused extends Error {
   readonly index: number;
   readonly reason: unknown;
 
   constructor(index: number, reason: unknown) {
-    super('a trigger has refused a write');
+    super('a write has undone those before it');
     this.index = index;
     this.reason = reason;
   }
@@ -34,7 +37,7 @@ export class LocalWriter {
   /** What is not within them goes to another process; undefined where there is none. */
   readonly #bounds: Bounds | undefined;
   readonly #model: Model;
-  /** Whether single statements are undone as all others are: a trigger of the database has refused one, and may have raised FAIL. */
+  /** Whether single statements are undone as all others are: somebody else's triggers may fail so that what was done stays (FAIL). */
   #undoesAll = false;
   /** Which state of the file was looked at for what writers keep true; another process may have changed it since. */
   #looked: unknown;
@@ -67,6 +70,7 @@ export class LocalWriter {
     const [[version] = []] = this.#runner.prepare('PRAGMA data_version').values();
     if (version === this.#looked && !anew) return;
     this.#runner.outdated = outdatedOf(this.#model, this.#runner.prepare(LOOK).all() as Row[]);
+    this.#undoesAll = this.#runner.prepare(TRIGGERS).values().length > 0;
     this.#looked = version;
   }
 
@@ -137,7 +141,7 @@ export class LocalWriter {
   }
 
   #inSavepoint(waiting: Waiting, index: number): Outcome {
-    // A single statement that fails undoes itself, unless a trigger has raised FAIL.
+    // A single statement that fails undoes itself.
     const needsOne = waiting.steps !== 'one' || this.#undoesAll;
     if (needsOne) this.#runner.prepare('SAVEPOINT "write"').run();
     try {
@@ -147,12 +151,8 @@ export class LocalWriter {
     } catch (thrown) {
       const error = thrown instanceof SQLiteError ? explained(thrown) : thrown;
       const { inTransaction } = this.#database;
-      if (isOfTrigger(error)) {
-        this.#undoesAll = true;
-        if (!needsOne || !inTransaction) throw new Refused(index, error);
-      }
       // After some errors, such as a full disk, SQLite has rolled everything back by itself: then all have failed.
-      if (!inTransaction) throw error;
+      if (!inTransaction) throw isConstraint(this.#runner.failed) ? new Refused(index, error) : error;
       if (needsOne) {
         this.#runner.prepare('ROLLBACK TO "write"').run();
         this.#runner.prepare('RELEASE "write"').run();
@@ -162,11 +162,8 @@ export class LocalWriter {
   }
 }
 
-/** Of several writes in one transaction, one that fails is the reason of what is thrown. */
-function isOfTrigger(error: unknown): boolean {
-  if (error instanceof SQLiteError) return error.code === 'SQLITE_CONSTRAINT_TRIGGER';
-  if (!(error instanceof Error)) return false;
-  return isOfTrigger('reason' in error ? error.reason : error.cause);
+function isConstraint(error: unknown): boolean {
+  return error instanceof SQLiteError && error.code?.startsWith('SQLITE_CONSTRAINT') === true;
 }
 
 export function isBusy(error: unknown): boolean {

@@ -64,6 +64,8 @@ export class Runner {
   readonly #prepared = keptStatements<Prepared>((each) => each.finalize());
   /** The tables that a newer file asks more of than this one knows. */
   outdated: ReadonlySet<string> = new Set();
+  /** What the last statement that failed has failed with, whatever a program has made of it. */
+  failed: unknown;
   /** Undefined until a statement is watched. */
   #watch: Watch | undefined;
   #size = 0;
@@ -90,6 +92,7 @@ export class Runner {
       } catch (error) {
         // It is run again elsewhere: nothing in it may take this for the end of the statement.
         if (error === UNBOUNDED) throw error;
+        this.failed = error;
         step = running.throw(error instanceof SQLiteError ? toldToPrograms(this.#model, error) : error);
         continue;
       }
