@@ -71,7 +71,7 @@ const fieldResolver: GraphQLFieldResolver<Node | undefined, Running> = (node, ar
   if (node === undefined) return resolveRoot(args, context, info);
   const value = node[info.fieldName];
   return value === null && isNonNullType(info.returnType)
-    ? lacking(context, info, node)
+    ? lacking(context, info)
     : taken(value, context, info);
 };
 

@@ -2,13 +2,15 @@
 
 import { type ExecutionResult, GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
 import { DuetError } from '../base/errors.ts';
-import { mayHaveLeft } from '../engine/policy/guards.ts';
 
 /** Of all of them, about 1,500: one takes far more time and room than the null that it explains. */
 const MOST_CHARACTERS = 256 * 1024;
 /** A code, one location, and names. */
 const AROUND = 100;
 const OTHERS = 'Further errors of this answer are left out; what they are about is null.';
+
+/** Of fields that hold what a record refers to, or its key. */
+export const REFERS = { refers: true };
 
 /** Part of the context of an execution. */
 export interface Telling {
@@ -24,14 +26,15 @@ export function denied(context: unknown, info: GraphQLResolveInfo, detail: strin
 }
 
 /**
- * Where the file requires a value, and a node of another has stored none: in the words of graphql-js. A record that has left its
- * caller's sight may refer to what the caller never saw.
+ * Where the file requires a value, and a node of another has stored none: in the words of graphql-js. What is written may refer to
+ * what has left its caller's sight since, or with it: that is no reason to take the write for one that failed.
  */
-export function lacking(context: unknown, info: GraphQLResolveInfo, node: object): never {
+export function lacking(context: unknown, info: GraphQLResolveInfo): never {
   const telling = context as Telling;
   if (isFull(telling)) throw UNTOLD;
-  if (mayHaveLeft(node)) {
-    const detail = `This was changed. You may not read its ${info.fieldName}.`;
+  const { extensions } = info.parentType.getFields()[info.fieldName] ?? {};
+  if (info.operation.operation === 'mutation' && extensions?.['refers']) {
+    const detail = `This was written. You may not read its ${info.fieldName}.`;
     throw located(telling, info, detail, new DuetError('FORBIDDEN', detail));
   }
   const detail = `Cannot return null for non-nullable field ${info.parentType.name}.${info.fieldName}.`;

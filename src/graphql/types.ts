@@ -33,7 +33,7 @@ import type {
 import { OWN_CHANGES } from '../schema/names.ts';
 import { type Scalar, scalars } from '../schema/scalars.ts';
 import { canBeHidden, defaultOf, isScalar } from '../schema/values.ts';
-import { denied, lacking } from './field-errors.ts';
+import { denied, lacking, REFERS } from './field-errors.ts';
 import { relationAt } from './fields.ts';
 import { ID } from './id.ts';
 import { Inputs, type Listed } from './inputs.ts';
@@ -210,7 +210,11 @@ export class TypesOf {
 
   #field(field: Field): Fields[string] {
     if (field.kind === 'column')
-      return { ...texts(field), type: nonNull(this.column(field), field.required) };
+      return {
+        ...texts(field),
+        type: nonNull(this.column(field), field.required),
+        ...(field.reference && { extensions: REFERS }),
+      };
     const target = this.object(field.target);
     const type =
       field.kind === 'reference'
@@ -220,6 +224,7 @@ export class TypesOf {
       ...texts(field),
       type,
       args: field.kind === 'reference' ? {} : this.inputs.list(field.target),
+      ...(field.kind === 'reference' && { extensions: REFERS }),
       resolve: related(field.name),
     };
   }
@@ -229,7 +234,7 @@ export class TypesOf {
 function related(name: string): Resolve {
   return (node, args, context, info) => {
     const value = (node as Record<string, unknown>)[relationKey(relationAt(name, args, info))];
-    return value === null && isNonNullType(info.returnType) ? lacking(context, info, node as object) : value;
+    return value === null && isNonNullType(info.returnType) ? lacking(context, info) : value;
   };
 }
 

@@ -210,7 +210,7 @@ describe.each([...databases])('on %s', (database) => {
       ann,
     );
     expect(body.errors).toMatchObject([
-      { message: 'This was changed. You may not read its project.', extensions: { code: 'FORBIDDEN' } },
+      { message: 'This was written. You may not read its project.', extensions: { code: 'FORBIDDEN' } },
     ]);
     for (const id of seats)
       expect((await crews.rest('GET', `/projects/${id}`, undefined, ann)).status).toBe(404);
@@ -267,7 +267,7 @@ describe.each([...databases])('on %s', (database) => {
       const again = await desk.graphql(`mutation { ${field} }`, {}, keyed);
       expect(again.body.errors).toEqual(body.errors);
       expect(body.errors.map((each: any) => each.extensions.code)).toEqual(['FORBIDDEN']);
-      expect(body.errors[0].message).toStartWith('This was changed. You may not read its person');
+      expect(body.errors[0].message).toStartWith('This was written. You may not read its person');
       expect(JSON.stringify(body)).not.toContain('hidden');
       expect((await desk.unguarded().rest('GET', `/tickets/${id}`)).body.state).toBe('handed over');
     }

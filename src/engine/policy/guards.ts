@@ -28,15 +28,6 @@ export function noteSeen({ references }: Resource, changed: Row, before: Row, gi
     return required && (value === before[name] || value === given[name]);
   });
   seenBefore.set(changed, new Set(seen.map(({ column }) => column.name)));
-  changed[CHANGED] = true;
-}
-
-/** Tells of a record, also of one in a kept answer, that it may have left the sight of whoever changed it. No field begins with `_`. */
-const CHANGED = '_changed';
-
-/** Whether what it must refer to may be out of sight. */
-export function mayHaveLeft(record: object): boolean {
-  return CHANGED in record;
 }
 
 function isKnown({ unlessSeen, column }: Guard, row: Row): boolean {
