@@ -85,7 +85,7 @@ browsing('pages of operators', () => {
     );
     await last?.getByText('current', { exact: true }).waitFor();
     await before?.getByRole('button', { name: 'Restore' }).waitFor();
-    await same?.getByText('same as current', { exact: true }).waitFor();
+    await same?.getByText('same as current but for its time', { exact: true }).waitFor();
     expect(await same?.getByRole('button').count()).toBe(0);
     const oldest = page.locator('ol.history > li').last();
     await oldest.getByText('as it was before the history begins').waitFor();
@@ -127,7 +127,9 @@ browsing('pages of operators', () => {
     await shows(shaded, [true, true]);
     await table.evaluate((each: any) => each.scrollTo(9999, 0));
     await shows(shaded, [true, false]);
-    await page.getByText('By route, whole requests are timed; by operation, the execution alone.').waitFor();
+    await page
+      .getByText('By route, whole requests are timed; by operation, the execution alone; both are estimates.')
+      .waitFor();
     expect(here.complaints).toEqual([]);
   });
 });

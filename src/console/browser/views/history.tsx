@@ -155,7 +155,7 @@ function Restore({ ask, schema, now, image, onDone }: RestoreProps) {
   // Of what the service sets, the time of the last change is no longer what it was.
   const chosen = new Set([...resource.create, ...resource.update].map(({ name }) => name));
   if (now && [...chosen].every((name) => JSON.stringify(now[name]) === JSON.stringify(image[name])))
-    return <span class="tag">same as current</span>;
+    return <span class="tag">same as current but for its time</span>;
   const restore = async () => {
     await send(ask, door.value, schema);
     tell(`Restored version ${version}`);

@@ -156,6 +156,7 @@ function Listed({ schema, resource, query }: Props) {
           <a href={listLink(first)}>Back to the first page</a>
         </p>
       )}
+      {!answer && isGone.value && <p class="empty">Not read yet</p>}
       {!answer && !isGone.value && (!fault || isAway(fault)) && <Loading />}
       {answer && rows.length > 0 && (
         <Table

@@ -92,9 +92,9 @@ function TokenForm() {
         </p>
       )}
       <p class="quiet small" id="token-about">
-        Paste the token that your identity provider has given you, or an API key. Operators make API keys on
-        the page API keys or with <code>npx duet key create --name NAME --role ROLE</code>. It is sent with
-        every request, and forgotten when you close this tab.
+        Paste the token that your identity provider has given you, or an API key. It is sent with every
+        request, and forgotten when you close this tab. Operators make API keys on the page API keys or with{' '}
+        <code>npx duet key create --name NAME --role ROLE</code>
       </p>
       <div class="actions">
         {token.value === '' && (

@@ -291,7 +291,9 @@ function NewWebhook({ onDone }: { onDone: () => void }) {
             wrong={wrong('on')}
           />
           <fieldset class="events">
-            <legend class="quiet small">Types with @journal have events; * is all of one</legend>
+            <legend class="quiet small">
+              Types with @journal in the schema file have events; * is all of a type
+            </legend>
             {types.flatMap((type) =>
               KINDS.map((kind) => <Event key={type + kind} name={`${type}.${kind}`} on={on} />),
             )}
