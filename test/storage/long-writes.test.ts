@@ -276,22 +276,27 @@ describe('what costs more than the number of its rows', () => {
     await app.close();
   });
 
-  test.each(['IGNORE', "ABORT, 'no'", "FAIL, 'no'", "ROLLBACK, 'no'"])(
-    'what a trigger refuses there by %s is told as here',
-    async (how) => {
-      const app = await openApp('sqlite', { sdl: heavySdl, data: {}, url });
-      using db = new Database(heavy.file('duet.db'));
-      db.run(`CREATE TRIGGER leave BEFORE INSERT ON "Shelf" BEGIN SELECT RAISE(${how}); END`);
-      const operations = [
-        { method: 'DELETE', path: '/shelfs/1' },
-        { method: 'POST', path: '/shelfs', body: {} },
-      ];
-      const { body } = await app.rest('POST', '/transaction', { operations });
-      expect([body.code, body.operation]).toEqual(['CONFLICT', 1]);
-      db.run('DROP TRIGGER leave');
-      await app.close();
-    },
-  );
+  test.each([
+    ...['IGNORE', "ABORT, 'no'", "FAIL, 'no'", "ROLLBACK, 'no'"].map((how) => `SELECT RAISE(${how})`),
+    // Not before the end.
+    'INSERT INTO "audit" VALUES (999)',
+  ])('what a trigger refuses there by %s is told as here', async (fails) => {
+    const app = await openApp('sqlite', { sdl: heavySdl, data: {}, url });
+    using db = new Database(heavy.file('duet.db'));
+    db.run(
+      'CREATE TABLE IF NOT EXISTS "audit" ("x" REFERENCES "Shelf" ("id") DEFERRABLE INITIALLY DEFERRED)',
+    );
+    db.run(`CREATE TRIGGER leave BEFORE INSERT ON "Shelf" BEGIN ${fails}; END`);
+    const operations = [
+      { method: 'DELETE', path: '/shelfs/1' },
+      { method: 'POST', path: '/shelfs', body: {} },
+    ];
+    const { body } = await app.rest('POST', '/transaction', { operations });
+    expect([body.code, body.operation]).toEqual(['CONFLICT', fails.startsWith('SELECT') ? 1 : undefined]);
+    expect((await app.rest('GET', '/shelfs')).body).toHaveLength(1);
+    db.run('DROP TRIGGER leave');
+    await app.close();
+  });
 
   test('an export takes as much memory as a few of its records', async () => {
     await using server = await Server.start(heavy);

@@ -238,12 +238,20 @@ test.each([
       return [audit, audit] as const;
     }),
   ),
+  ...[
+    'INSERT INTO "audit" ("f") VALUES (999)',
+    'INSERT INTO "audit" (rowid) VALUES (1)',
+    'INSERT INTO "audit" ("u") VALUES (json(\'{\'))',
+    'INSERT INTO "audit" ("u") VALUES (abs(-9223372036854775807 - 1))',
+  ].map((audit) => [audit, audit] as const),
 ])(
   'on sqlite, what a trigger refuses by %s is not stored, and those that are written with it are',
   async (_, fails) => {
     await using deployment = await Deployment.create('sqlite');
     const app = await deployment.app(A('n: Int'));
-    await deployment.sql('CREATE TABLE "audit" ("u" INTEGER UNIQUE, "c" INTEGER CHECK ("c" > 5))');
+    await deployment.sql(
+      'CREATE TABLE "audit" ("u" INTEGER UNIQUE, "c" INTEGER CHECK ("c" > 5), "f" INTEGER REFERENCES "A" ("id") DEFERRABLE INITIALLY DEFERRED)',
+    );
     await deployment.sql('INSERT INTO "audit" ("u") VALUES (1)');
     expect((await app.rest('POST', '/as', { n: 1 })).status).toBe(201);
     for (const what of ['INSERT', 'UPDATE'])
@@ -255,6 +263,13 @@ test.each([
     expect(created.map(({ status }) => status)).toEqual([201, 409, 201, 409, 201]);
     const updated = await Promise.all([5, 6].map((n) => app.rest('PUT', '/as/1', { n })));
     expect(updated.map(({ status }) => status)).toEqual([409, 200]);
+    // What fails by itself, beside one that fails with others, fails alone, too.
+    const beside = await Promise.all([
+      app.rest('PUT', '/as/999', { n: 1 }),
+      app.rest('POST', '/as', { n: 5 }),
+      app.rest('POST', '/as', { n: 0 }),
+    ]);
+    expect(beside.map(({ status }) => status)).toEqual([404, 409, 201]);
     const both = (n: number) =>
       app.rest('POST', '/transaction', {
         operations: [7, n].map((each) => ({ method: 'POST', path: '/as', body: { n: each } })),
@@ -262,7 +277,7 @@ test.each([
     const together = await Promise.all([8, 5, 9].map(both));
     expect(together.map(({ status }) => status)).toEqual([200, 409, 200]);
     const { body } = await app.rest('GET', '/as');
-    expect(body.map(({ n }: { n: number }) => n).sort()).toEqual([2, 3, 4, 6, 7, 7, 8, 9]);
+    expect(body.map(({ n }: { n: number }) => n).sort()).toEqual([0, 2, 3, 4, 6, 7, 7, 8, 9]);
     await app.close();
   },
 );

@@ -51,8 +51,8 @@ function translated(error: SQLiteError | ProcessFault): Error {
   return error;
 }
 
-/** What a program can make something of. */
-export function toldToPrograms(model: Model, error: SQLiteError | ProcessFault): Error {
+/** What a program can make something of. `hasTriggers`: whether it may be a trigger of somebody else that fails. */
+export function toldToPrograms(model: Model, error: SQLiteError | ProcessFault, hasTriggers = false): Error {
   switch (error.code) {
     case 'SQLITE_CONSTRAINT_UNIQUE':
     case 'SQLITE_CONSTRAINT_PRIMARYKEY':
@@ -61,6 +61,8 @@ export function toldToPrograms(model: Model, error: SQLiteError | ProcessFault):
       return new Dangling(undefined);
     case TOO_LARGE:
       return answerTooLarge();
+    case 'SQLITE_ERROR':
+      return hasTriggers && !MISSING.test(error.message) ? refusedByDatabase(error) : error;
     default:
       return refused(model, error) ?? error;
   }
@@ -82,9 +84,9 @@ function refused({ resources }: Model, error: SQLiteError | ProcessFault): DuetE
   // It is named after the first name in it: that of Duet's own, on serial keys, is the key's.
   const named = message.replace(/^.*failed: /, '');
   const isOfKeys = resources.some(({ key }) => key.origin.by === 'serial' && key.stored === named);
-  if (code === 'SQLITE_CONSTRAINT_TRIGGER' || (code === 'SQLITE_CONSTRAINT_CHECK' && !isOfKeys))
-    return refusedByDatabase(error);
-  return undefined;
+  if (code === 'SQLITE_CONSTRAINT_CHECK' && isOfKeys) return undefined;
+  const isOfDatabase = code?.startsWith('SQLITE_CONSTRAINT') || code === 'SQLITE_MISMATCH';
+  return isOfDatabase ? refusedByDatabase(error) : undefined;
 }
 
 /** SQLite names what collided as `UNIQUE constraint failed: User.email, User.name`. */

@@ -3,6 +3,7 @@
 import { type Database, SQLiteError } from 'bun:sqlite';
 import type { Model } from '../../schema/model.ts';
 import { LOOK, outdatedOf } from '../duties.ts';
+import { refusedByDatabase } from '../faults.ts';
 import type { Row } from '../statements.ts';
 import type { Bounds } from './bounds.ts';
 import { explained, explaining } from './errors.ts';
@@ -16,17 +17,15 @@ const TOGETHER_MS = 20;
 /** Thrown out of a batch of which one has waited for too long: it is told so, and the others are run again. */
 const LATE = new Error('a deadline has passed');
 
-/** Those of somebody else. */
+/** Of somebody else: they may fail with anything, and so that what was done stays (FAIL), goes with all before it (ROLLBACK), or not before COMMIT. */
 const TRIGGERS = `SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND substr(name, 1, 5) <> '_duet' LIMIT 1`;
 
-/** Thrown out of a batch that one has undone, as a trigger can: that one is told so, and what came before is run again. */
-class Refused extends Error {
-  readonly index: number;
+/** Thrown out of a transaction that the database has refused as a whole, for one of its writes. */
+class Undone extends Error {
   readonly reason: unknown;
 
-  constructor(index: number, reason: unknown) {
-    super('a write has undone those before it');
-    this.index = index;
+  constructor(reason: unknown) {
+    super('a transaction was refused');
     this.reason = reason;
   }
 }
@@ -37,8 +36,6 @@ export class LocalWriter {
   /** What is not within them goes to another process; undefined where there is none. */
   readonly #bounds: Bounds | undefined;
   readonly #model: Model;
-  /** Whether single statements are undone as all others are: somebody else's triggers may fail so that what was done stays (FAIL). */
-  #undoesAll = false;
   /** Which state of the file was looked at for what writers keep true; another process may have changed it since. */
   #looked: unknown;
 
@@ -70,7 +67,7 @@ export class LocalWriter {
     const [[version] = []] = this.#runner.prepare('PRAGMA data_version').values();
     if (version === this.#looked && !anew) return;
     this.#runner.outdated = outdatedOf(this.#model, this.#runner.prepare(LOOK).all() as Row[]);
-    this.#undoesAll = this.#runner.prepare(TRIGGERS).values().length > 0;
+    this.#runner.hasTriggers = this.#runner.prepare(TRIGGERS).values().length > 0;
     this.#looked = version;
   }
 
@@ -85,7 +82,10 @@ export class LocalWriter {
         return this.transaction(() => {
           this.look();
           const [only] = batch;
-          const done = only && batch.length === 1 ? [{ result: this.#drive(only) }] : this.#each(batch);
+          const done =
+            only && batch.length === 1
+              ? [{ result: this.#drive(only) }]
+              : inTime(batch, (each) => this.#inSavepoint(each));
           const now = performance.now();
           // Nobody may be told of a failure that then succeeds.
           if (batch.some(({ deadline }) => deadline < now)) throw LATE;
@@ -95,32 +95,39 @@ export class LocalWriter {
       });
     } catch (error) {
       if (error === LATE) return [];
-      if (error instanceof Refused) return this.#without(batch, error, beforeCommit);
       if (error === UNBOUNDED) return ['alone'];
-      throw error;
+      if (!(error instanceof Undone)) throw error;
+      if (batch.length === 1) throw error.reason;
+      return inTime(batch, (each) => this.#alone(each, beforeCommit));
     }
   }
 
-  /** What came before is committed by itself: behind it, the next that is refused would undo it again, and so on. */
-  #without(
-    batch: readonly Waiting[],
-    { index, reason }: Refused,
-    beforeCommit: () => void,
-  ): readonly Outcome[] {
-    const before = batch.slice(0, index);
-    const done = (before.length > 0 && this.commit(before, beforeCommit)) || [];
-    return [...before.map((_, at) => done[at] ?? 'again'), { error: reason }];
+  /** In a transaction of its own: of those that it was in with others, nobody knows which one was refused. */
+  #alone(waiting: Waiting, beforeCommit: () => void): Outcome {
+    try {
+      return this.commit([waiting], beforeCommit)?.[0] ?? 'again';
+    } catch (error) {
+      return { error };
+    }
   }
 
   /** Works without ever yielding to the event loop, and commits: nothing else can interleave. */
   transaction<T>(work: () => T): T {
     try {
       const result = work();
-      this.#runner.prepare('COMMIT').run();
+      this.#end();
       return result;
     } catch (error) {
       if (this.#database.inTransaction) this.#runner.prepare('ROLLBACK').run();
       throw error;
+    }
+  }
+
+  #end(): void {
+    try {
+      this.#runner.prepare('COMMIT').run();
+    } catch (error) {
+      throw isConstraint(error) ? new Undone(refusedByDatabase(error)) : error;
     }
   }
 
@@ -129,20 +136,9 @@ export class LocalWriter {
     return this.#runner.drive(program(), steps === 'one' ? this.#bounds : this.#bounds?.allowance());
   }
 
-  /** Those that there is no time for are left for the next batch. */
-  #each(batch: readonly Waiting[]): Outcome[] {
-    const until = performance.now() + TOGETHER_MS;
-    const outcomes: Outcome[] = [];
-    for (const [index, waiting] of batch.entries()) {
-      outcomes.push(this.#inSavepoint(waiting, index));
-      if (performance.now() > until) break;
-    }
-    return outcomes;
-  }
-
-  #inSavepoint(waiting: Waiting, index: number): Outcome {
-    // A single statement that fails undoes itself.
-    const needsOne = waiting.steps !== 'one' || this.#undoesAll;
+  #inSavepoint(waiting: Waiting): Outcome {
+    // A single statement that fails undoes itself, unless a trigger takes part in it.
+    const needsOne = waiting.steps !== 'one' || this.#runner.hasTriggers;
     if (needsOne) this.#runner.prepare('SAVEPOINT "write"').run();
     try {
       const result = this.#drive(waiting);
@@ -152,7 +148,7 @@ export class LocalWriter {
       const error = thrown instanceof SQLiteError ? explained(thrown) : thrown;
       const { inTransaction } = this.#database;
       // After some errors, such as a full disk, SQLite has rolled everything back by itself: then all have failed.
-      if (!inTransaction) throw isConstraint(this.#runner.failed) ? new Refused(index, error) : error;
+      if (!inTransaction) throw isConstraint(this.#runner.failed) ? new Undone(error) : error;
       if (needsOne) {
         this.#runner.prepare('ROLLBACK TO "write"').run();
         this.#runner.prepare('RELEASE "write"').run();
@@ -160,6 +156,17 @@ export class LocalWriter {
       return error === UNBOUNDED ? 'alone' : { error };
     }
   }
+}
+
+/** Those that there is no time for are left for the next batch. */
+function inTime(batch: readonly Waiting[], run: (waiting: Waiting) => Outcome): Outcome[] {
+  const until = performance.now() + TOGETHER_MS;
+  const outcomes: Outcome[] = [];
+  for (const waiting of batch) {
+    outcomes.push(run(waiting));
+    if (performance.now() > until) break;
+  }
+  return outcomes;
 }
 
 function isConstraint(error: unknown): boolean {

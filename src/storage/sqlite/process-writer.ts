@@ -3,7 +3,7 @@
 import { DuetError } from '../../base/errors.ts';
 import type { Model } from '../../schema/model.ts';
 import { LOOK, outdatedOf } from '../duties.ts';
-import { deadlineExceeded, passing, unavailable } from '../faults.ts';
+import { deadlineExceeded, passing, refusedByDatabase, unavailable } from '../faults.ts';
 import type { Row, Statement } from '../statements.ts';
 import type { Program } from '../storage.ts';
 import { ended, type Trace } from '../trace.ts';
@@ -125,8 +125,8 @@ class Transaction {
     }
     const isLate = performance.now() > deadline;
     // From here on nothing is ended, and so the deadline is judged before. Who is late is told so by the queue.
-    if (isResult(outcome) && !isLate) await this.#commit();
-    else if (!this.#isUndone) await this.#process.ask([ROLLBACK]);
+    if (isResult(outcome) && !isLate) return [(await this.#commit()) ?? outcome];
+    if (!this.#isUndone) await this.#process.ask([ROLLBACK]);
     return isLate ? ['again'] : [outcome];
   }
 
@@ -157,10 +157,16 @@ class Transaction {
     }
   }
 
-  async #commit(): Promise<void> {
+  /** What a constraint that is looked at only then makes of it. */
+  async #commit(): Promise<Outcome | undefined> {
     try {
       await this.#process.ask([COMMIT]);
+      return undefined;
     } catch (error) {
+      if (error instanceof ProcessFault && error.code.startsWith('SQLITE_CONSTRAINT')) {
+        await this.#process.ask([ROLLBACK]);
+        return { error: refusedByDatabase(error) };
+      }
       if (error instanceof ProcessFault) throw error;
       const detail = 'The writing process ended during the commit. Read before writing again.';
       throw Object.assign(new DuetError('OUTCOME_UNKNOWN', detail), { cause: error });

@@ -64,6 +64,8 @@ export class Runner {
   readonly #prepared = keptStatements<Prepared>((each) => each.finalize());
   /** The tables that a newer file asks more of than this one knows. */
   outdated: ReadonlySet<string> = new Set();
+  /** Whether somebody else has made triggers, which take part in what is written. */
+  hasTriggers = false;
   /** What the last statement that failed has failed with, whatever a program has made of it. */
   failed: unknown;
   /** Undefined until a statement is watched. */
@@ -93,7 +95,9 @@ export class Runner {
         // It is run again elsewhere: nothing in it may take this for the end of the statement.
         if (error === UNBOUNDED) throw error;
         this.failed = error;
-        step = running.throw(error instanceof SQLiteError ? toldToPrograms(this.#model, error) : error);
+        step = running.throw(
+          error instanceof SQLiteError ? toldToPrograms(this.#model, error, this.hasTriggers) : error,
+        );
         continue;
       }
       step = running.next(rows);
