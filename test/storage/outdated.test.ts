@@ -310,6 +310,42 @@ test.each([...databases])(
   },
 );
 
+test.each([...databases])(
+  'on %s, a trigger that meets what is unique in another type is a conflict',
+  async (kind) => {
+    await using deployment = await Deployment.create(kind);
+    const app = await deployment.app(
+      `${A('n: Int s: String')} type Old @resource { id: ID! mail: String! @unique }`,
+    );
+    for (const n of [1, 2]) expect((await app.rest('POST', '/as', { n, s: 'w' })).status).toBe(201);
+    expect((await app.rest('POST', '/olds', { mail: 'w' })).status).toBe(201);
+    const archive = 'INSERT INTO "Old" (mail, _version) VALUES';
+    if (kind === 'postgres')
+      await deployment.sql(
+        `CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${archive} ('w', 1); RETURN NULL; END $$`,
+      );
+    for (const what of ['INSERT', 'UPDATE', 'DELETE'])
+      await deployment.sql(
+        kind === 'sqlite'
+          ? `CREATE TRIGGER t_${what} AFTER ${what} ON "A" BEGIN ${archive} ('w', 1); END`
+          : `CREATE TRIGGER t_${what} AFTER ${what} ON "A" FOR EACH ROW EXECUTE FUNCTION f()`,
+      );
+    const many = (operation: object) => app.rest('POST', '/transaction', { operations: [operation] });
+    const where = { n: { gte: 0 } };
+    for (const answer of [
+      await app.rest('POST', '/as', { n: 3 }),
+      await app.rest('PUT', '/as/1', { n: 3 }),
+      await app.rest('DELETE', '/as/1'),
+      await many({ method: 'PUT', path: '/as', where, body: { n: 4 }, atMost: 9 }),
+      await many({ method: 'DELETE', path: '/as', where, atMost: 9 }),
+    ]) {
+      expect([answer.status, answer.body.code]).toEqual([409, 'CONFLICT']);
+      expect(JSON.stringify(answer.body)).not.toContain('mail');
+    }
+    await app.close();
+  },
+);
+
 test.each(['ABORT', 'FAIL', 'ROLLBACK'])(
   'on sqlite, who sends what a trigger refuses by %s keeps nobody from writing',
   async (how) => {

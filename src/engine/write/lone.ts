@@ -73,7 +73,7 @@ export function* updateAlone(
       const [[node] = []] = yield [{ do: 'update', resource, set: values, add, where, counts: true }];
       if (node) return node;
     } catch (error) {
-      throw canCollide ? error : collisionOf(error, values, undefined);
+      throw canCollide ? error : collisionOf(error, resource, values, undefined);
     }
     // Tells why not, unless others have changed it by then.
     const stored = yield* addressed(access, operation);

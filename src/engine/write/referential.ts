@@ -4,7 +4,7 @@ import { DuetError, type Fault, ofRecord } from '../../base/errors.ts';
 import { among, equal, type Filter } from '../../query/filter.ts';
 import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { withCapitalArticle } from '../../schema/names.ts';
-import { Dangling } from '../../storage/faults.ts';
+import { Dangling, NotUnique } from '../../storage/faults.ts';
 import { type Row, select, type Update } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import type { Input } from '../operation.ts';
@@ -14,7 +14,7 @@ import type { Changes } from './changes.ts';
 import { mustHold } from './holds.ts';
 import { hookedDelete, lookedUp } from './hooked.ts';
 import { eachOf, PORTION, portions } from './portions.ts';
-import { leftOut } from './storing.ts';
+import { leftOut, refusedByTrigger } from './storing.ts';
 import { touched } from './validate.ts';
 
 type Keys = Set<unknown>;
@@ -225,6 +225,7 @@ function* remove(resource: Resource, keys: readonly unknown[], where: Filter): P
   } catch (error) {
     // Somebody came to point here after it was looked up.
     if (error instanceof Dangling) throw stillReferenced(resource, error.reference);
+    if (error instanceof NotUnique) throw refusedByTrigger(error);
     throw error;
   }
 }

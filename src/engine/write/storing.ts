@@ -4,7 +4,7 @@ import type { DuetError } from '../../base/errors.ts';
 import type { Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
 import { Dangling, NotUnique, refusedByDatabase } from '../../storage/faults.ts';
-import type { Row, Update as UpdateStatement } from '../../storage/statements.ts';
+import type { Row, Table, Update as UpdateStatement } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import type { Node } from '../read/read.ts';
 import { Collision, conflict } from './collision.ts';
@@ -21,7 +21,7 @@ export function* insert(
     if (!node) throw leftOut(resource);
     return node;
   } catch (error) {
-    throw collisionOf(error, values, refusal);
+    throw collisionOf(error, resource, values, refusal);
   }
 }
 
@@ -40,12 +40,25 @@ export function* store(
     const [rows = []] = yield [statement];
     return rows;
   } catch (error) {
-    throw collisionOf(error, row, refusal);
+    throw collisionOf(error, statement.resource, row, refusal);
   }
 }
 
+/** Only a trigger writes another table than was asked for. */
+export function refusedByTrigger({ resource }: NotUnique): DuetError {
+  return refusedByDatabase(
+    new Error(`a trigger has met ${withArticle(resource.name)} that is there already`),
+  );
+}
+
 /** What is told of a row that the database has refused, unless that is `refusal`. */
-export function collisionOf(error: unknown, row: Row, refusal: DuetError | undefined): unknown {
+export function collisionOf(
+  error: unknown,
+  resource: Table,
+  row: Row,
+  refusal: DuetError | undefined,
+): unknown {
+  if (error instanceof NotUnique && error.resource !== resource) return refusedByTrigger(error);
   if (error instanceof NotUnique) return refusal ?? new Collision(error.resource, row, error.columns);
   // Somebody deleted the target after it was looked up.
   if (error instanceof Dangling) return conflict(notFound(error.reference ? [error.reference] : []));
