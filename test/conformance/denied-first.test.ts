@@ -136,6 +136,31 @@ describe.each([...databases])('on %s', (database) => {
     });
   });
 
+  test('who changes what no rule hangs on is told what is taken, also of the record by which it sees', async () => {
+    const sdl = `
+      type Club @resource @allow(to: [READ]) { id: ID!  posts: [Post!]! }
+      type Post @resource
+        @allow(to: [READ], where: { club: { posts: { some: { who: { eq: { claim: "sub" } } } } } })
+        @allow(to: [UPDATE])
+      { id: ID!  club: Club!  who: String  nr: Int @unique }`;
+    const data = {
+      clubs: [{}, {}],
+      posts: [
+        { clubId: 1, who: 'eve', nr: 1 },
+        { clubId: 1, who: 'bob', nr: 77 },
+      ],
+    };
+    await opened(sdl, data, async (app) => {
+      const put = async (body: object) => (await app.rest('PUT', '/posts/1', body, eve)).body.code;
+      expect(await put({ nr: 77 })).toBe('CONFLICT');
+      expect(await put({ nr: 5 })).toBeUndefined();
+      // By these it would no longer be seen.
+      for (const nr of [77, 6])
+        for (const change of [{ who: 'ann' }, { clubId: 2, who: 'ann' }])
+          expect([change, await put({ nr, ...change })]).toEqual([change, 'FORBIDDEN']);
+    });
+  });
+
   test('what is asked of many new records is asked of all at once, where they have lists and what is to come', async () => {
     const sdl = `
       type Owner @resource @allow(to: [READ]) { code: ID! @key }

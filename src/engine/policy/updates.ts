@@ -12,7 +12,7 @@ import {
   ownColumns,
   replaced,
 } from '../../query/filter.ts';
-import type { Resource } from '../../schema/model.ts';
+import type { Column, Resource } from '../../schema/model.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import type { Access } from './access.ts';
@@ -79,7 +79,9 @@ export function* mayUpdate(
   if (isLater) return yield* judgedLater(access, resource, rows, conditions, isUnique);
   const left = places.map((place) => rows[place] ?? {});
   const keys = left.map((row) => row[resource.key.name]);
-  const isHidden = !isFinal && isUnique && left.length > 0 && !(yield* wouldBeSeen(seen, resource, left));
+  // What no change decides is seen as it was: whoever changes a record sees it.
+  const mayHide = !isFinal && isUnique && left.length > 0 && hangsOn(seen, resource, set);
+  const isHidden = mayHide && !(yield* wouldBeSeen(seen, resource, left));
   return { mustBeSeen: keys, isHidden, later: undefined };
 }
 
@@ -88,6 +90,18 @@ function leadsTo(filter: Filter, resource: Resource): boolean {
   return conditionsOn(filter).some(
     (each) => 'where' in each && (each.field.target === resource || leadsTo(each.where, resource)),
   );
+}
+
+/** Whether one of these columns of this type decides, wherever the filter comes to its records. */
+function hangsOn(filter: Filter, resource: Resource, set: Row, on = resource): boolean {
+  const isSet = ({ name }: Column) => Object.hasOwn(set, name);
+  if (on === resource && [...ownColumns(filter, resource)].some(isSet)) return true;
+  return conditionsOn(filter).some((each) => {
+    if (!('where' in each)) return false;
+    const { field, where } = each;
+    const isOwn = each.is === 'some' && field.target === resource && isSet(each.field.reference.column);
+    return isOwn || hangsOn(where, resource, set, field.target);
+  });
 }
 
 /** Whether the caller would see changed records as things stand. */
