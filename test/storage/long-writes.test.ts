@@ -278,6 +278,7 @@ describe('what costs more than the number of its rows', () => {
 
   test.each([
     ...['IGNORE', "ABORT, 'no'", "FAIL, 'no'", "ROLLBACK, 'no'"].map((how) => `SELECT RAISE(${how})`),
+    "SELECT json('{')",
     // Not before the end.
     'INSERT INTO "audit" VALUES (999)',
   ])('what a trigger refuses there by %s is told as here', async (fails) => {

@@ -18,7 +18,7 @@ const TOGETHER_MS = 20;
 const LATE = new Error('a deadline has passed');
 
 /** Of somebody else: they may fail with anything, and so that what was done stays (FAIL), goes with all before it (ROLLBACK), or not before COMMIT. */
-const TRIGGERS = `SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND substr(name, 1, 5) <> '_duet' LIMIT 1`;
+export const TRIGGERS = `SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND substr(name, 1, 5) <> '_duet' LIMIT 1`;
 
 /** Thrown out of a transaction that the database has refused as a whole, for one of its writes. */
 class Undone extends Error {

@@ -8,6 +8,7 @@ import type { Row, Statement } from '../statements.ts';
 import type { Program } from '../storage.ts';
 import { ended, type Trace } from '../trace.ts';
 import { explained, toldToPrograms } from './errors.ts';
+import { TRIGGERS } from './local-writer.ts';
 import { type Launch, ProcessFault, StatementProcess } from './process.ts';
 import { asking, refuseOutdated } from './runner.ts';
 import type { Asked } from './statement-process.ts';
@@ -24,6 +25,7 @@ function control(sql: string): Asked {
 // IMMEDIATE: a transaction that begins by reading could not become the writer while another process is.
 const BEGIN = control('BEGIN IMMEDIATE');
 const DUTIES = control(LOOK);
+const OTHERS = control(TRIGGERS);
 const COMMIT = control('COMMIT');
 const ROLLBACK = control('ROLLBACK');
 // All that can be carried over without anybody having to wait.
@@ -96,6 +98,7 @@ class Transaction {
   #endedBy: DuetError | undefined;
   /** SQLite has rolled it back by itself, such as for a trigger that has raised ROLLBACK. */
   #isUndone = false;
+  #hasTriggers = false;
   #outdated: ReadonlySet<string> = new Set();
 
   constructor(options: WriterOptions, process: StatementProcess, write: Waiting, isWanted: () => boolean) {
@@ -148,7 +151,8 @@ class Transaction {
   /** False when somebody else is writing. */
   async #begin(): Promise<boolean> {
     try {
-      const [, duties = []] = await this.#process.ask([BEGIN, DUTIES]);
+      const [, duties = [], triggers = []] = await this.#process.ask([BEGIN, DUTIES, OTHERS]);
+      this.#hasTriggers = triggers.length > 0;
       this.#outdated = outdatedOf(this.#options.model, duties);
       return true;
     } catch (error) {
@@ -199,7 +203,7 @@ class Transaction {
     } catch (error) {
       if (!(error instanceof ProcessFault)) throw error;
       this.#isUndone ||= !error.inTransaction;
-      return toldToPrograms(this.#options.model, error);
+      return toldToPrograms(this.#options.model, error, this.#hasTriggers);
     } finally {
       ended(begun);
     }
