@@ -41,7 +41,17 @@ type Seat @resource
   club: Club
   boss: Seat
   staff: [Seat!]! @inverse(of: "boss")
+  marks: [Mark!]! @through(type: "Marking")
+}
+type Mark @resource @allow(to: [READ]) { id: ID! }
+type Marking @resource @allow(to: [READ, CREATE, DELETE]) @unique(fields: ["seat", "mark"]) {
+  id: ID!
+  seat: Seat @onDelete(do: CASCADE)
+  mark: Mark!
 }`;
+
+/** No rule asks for the marks of a seat: whoever changes them, too, may do what it may without. */
+export const marks: readonly Row[] = [{ id: 1 }, { id: 2 }];
 
 function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
@@ -223,9 +233,18 @@ const given = fc.record(
   { requiredKeys: [] },
 );
 const seat = fc.tuple(fc.record({ who, rank }), given).map(([needed, more]): Row => ({ ...needed, ...more }));
+const mark = fc.subarray([1, 2], { minLength: 1 });
+const marked = fc.oneof(
+  fc.constant({}),
+  fc.oneof(
+    mark.map((add) => ({ _marks: { add } })),
+    mark.map((remove) => ({ _marks: { remove } })),
+    mark.map((markIds) => ({ markIds })),
+  ),
+);
 const change = fc
-  .tuple(fc.record({ who, rank }, { requiredKeys: [] }), given)
-  .map(([some, more]): Row => ({ ...some, ...more }))
+  .tuple(fc.record({ who, rank }, { requiredKeys: [] }), given, marked)
+  .map(([some, more, links]): Row => ({ ...some, ...more, ...links }))
   .filter((row) => Object.keys(row).length > 0);
 
 export type Write =
@@ -378,7 +397,8 @@ export class Judge {
     return this.#stored({ ...state, seats: [...state.seats, ...made] }, made, state);
   }
 
-  #update(found: readonly Row[], set: Row, state: State, isOne: boolean): Expected {
+  #update(found: readonly Row[], input: Row, state: State, isOne: boolean): Expected {
+    const { _marks: _, markIds: __, ...set } = input;
     const rows = found.filter((row) => this.#meets('read', row, state));
     if (isOne && rows.length === 0) return no('NOT_FOUND');
     const { release } = this.#rules;

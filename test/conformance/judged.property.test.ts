@@ -7,6 +7,7 @@ import { headersOf, SECRET } from './access-matrix.ts';
 import {
   type Claims,
   Judge,
+  marks,
   type Row,
   type Rules,
   requests,
@@ -182,7 +183,11 @@ describe.each([...databases])('on %s', (database) => {
         states,
         fc.array(requests, { minLength: 8, maxLength: 12 }),
         async (made, data, sent) => {
-          const app = await openApp(database, { sdl: sdlOf(made), data, env: { AUTH_SECRET: SECRET } });
+          const app = await openApp(database, {
+            sdl: sdlOf(made),
+            data: { ...data, marks },
+            env: { AUTH_SECRET: SECRET },
+          });
           try {
             await judged(app, made, sent);
           } finally {

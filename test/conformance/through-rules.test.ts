@@ -41,6 +41,7 @@ const sdl = `
   type Project @resource @allow(to: [READ]) { id: ID!  tasks: [Task!]! }
   type Task @resource @allow(to: [READ])
     @allow(to: [UPDATE], role: "member", where: { project: { tasks: { some: { who: { eq: { claim: "sub" } } } } } })
+    @allow(to: [UPDATE], role: "guest", where: { labels: { none: { name: { eq: "locked" } } } }, check: { project: { tasks: { some: { who: { eq: { claim: "sub" } } } } } })
   {
     id: ID!  title: String  who: String  project: Project!
     labels: [Label!]! @through(type: "TaskLabel")
@@ -164,7 +165,11 @@ describe.each([...databases])('on %s', (database) => {
       expect(await put(move)).toBe(403);
       expect(await put({ ...move, labelIds: [1] })).toBe(403);
       expect(await put({ title: 'b', labelIds: [1] })).toBe(200);
-      expect((await app.unguarded().rest('GET', '/tasks/1')).body.projectId).toBe(1);
+      const dan = await as('dan', 'guest');
+      for (const links of [{}, { labelIds: [1] }, { _labels: { remove: [1] } }])
+        expect((await app.rest('PUT', '/tasks/1', { who: 'dan', ...links }, dan)).status).toBe(403);
+      const { body } = await app.unguarded().rest('GET', '/tasks/1');
+      expect(body).toMatchObject({ projectId: 1, who: 'ben' });
     });
 
     test('who may not use the list says nothing of it', async () => {

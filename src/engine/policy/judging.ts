@@ -142,7 +142,7 @@ export function isSettled(where: Filter, resource: Resource, action: 'CREATE' | 
   return action === 'UPDATE' || key.origin.by !== 'serial' || !ownColumns(where, resource).has(key);
 }
 
-export function hasRelations(filter: Filter): boolean {
+function hasRelations(filter: Filter): boolean {
   return conditionsOn(filter).some((each) => 'where' in each);
 }
 

@@ -10,13 +10,14 @@ import {
   not,
   nothing,
   ownColumns,
+  reached,
   replaced,
 } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import type { Access } from './access.ts';
-import { canHideItself, hasRelations, isSettled, mustBeSeen, notAllowed } from './judging.ts';
+import { canHideItself, isSettled, mustBeSeen, notAllowed } from './judging.ts';
 import { type Demands, demand, everywhere, matching, storedMeet, valuesMeet } from './matching.ts';
 
 /** What was found of records that are about to be changed. */
@@ -44,7 +45,7 @@ interface WayBefore {
 
 /**
  * Refuses changes that no rule lets the caller make, or after which it would not see the records. `set` has what changes, and
- * maybe more.
+ * maybe more; `links`: the join types whose records come or go with it.
  */
 export function* mayUpdate(
   access: Access,
@@ -52,7 +53,7 @@ export function* mayUpdate(
   rows: readonly Row[],
   set: Row,
   conditions: Demands,
-  relinks: boolean,
+  links: readonly Resource[],
 ): Program<MayUpdate> {
   const changes = (where: Filter) =>
     [...ownColumns(where, resource)].some(({ name }) => Object.hasOwn(set, name));
@@ -63,9 +64,11 @@ export function* mayUpdate(
   );
   const filters = filtersOf(access, resource, conditions);
   // What new links change can be judged only when they are there.
-  const isLater = relinks && filters.some(hasRelations);
-  if (isLater && !(filters.some(changes) && filters.some((where) => leadsTo(where, resource))))
-    return yield* judgedLater(access, resource, rows, conditions, isUnique);
+  const isLater = links.some((join) => filters.some((where) => reached(where).has(join)));
+  const mayJustifyItself =
+    filters.some((where) => leadsTo(where, resource)) &&
+    filters.some((where) => hangsOn(where, resource, set));
+  if (isLater && !mayJustifyItself) return yield* judgedLater(access, resource, rows, conditions, isUnique);
   const held = yield* notReleased(access, resource, rows);
   if (!held) throw notAllowed(access, resource, 'UPDATE');
   const { places, where: rule } = held;

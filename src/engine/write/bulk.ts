@@ -23,7 +23,7 @@ import { createAll } from './create.ts';
 import { mayPass, mustHold } from './holds.ts';
 import { actsBelow, lookedUp, ofOne } from './hooked.ts';
 import { incremented } from './increments.ts';
-import { linkChanges, lostLinks, mayLink } from './links.ts';
+import { joinsOf, linkChanges, lostLinks, mayLink } from './links.ts';
 import { recompute } from './recompute.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
@@ -102,7 +102,7 @@ export function* updateMany(
   const isLone = next.length === 1 && conditions.size === 0 && isAlwaysAllowed(access, resource, 'UPDATE');
   const lost = yield* lostLinks(access, links);
   yield* referencesExist(access, resource, set, isLone ? next[0] : undefined, lost);
-  const judged = yield* mayUpdate(access, resource, next, changes, conditions, links.length > 0);
+  const judged = yield* mayUpdate(access, resource, next, changes, conditions, joinsOf(links));
   const refusal = judged.isHidden ? notAllowed(access, resource, 'UPDATE') : undefined;
   const changed: Node[] = [];
   for (const [same, group] of alike(sets, next))

@@ -104,6 +104,11 @@ function namedIn(through: Through, name: string, given: unknown, outer: Path, fa
   return [...byKey.values()].sort((a, b) => ((a.key as string) < (b.key as string) ? -1 : 1));
 }
 
+/** The types of the links that come or go. */
+export function joinsOf(links: readonly LinkChange[]): readonly Resource[] {
+  return links.map(({ through }) => through.links.target);
+}
+
 /** The lists that an input says something of. */
 export function linkedBy(resource: Resource, input: Input): readonly Through[] {
   const throughs = writtenThrough(resource);

@@ -20,7 +20,7 @@ import { createLinks, creating } from './create.ts';
 import { mayPass, mustHold } from './holds.ts';
 import { type Change, hookedUpdate, lookedUp } from './hooked.ts';
 import { incremented } from './increments.ts';
-import { atPlaces, differenceOf, type LinkChange, linkChanges, lostLinks } from './links.ts';
+import { atPlaces, differenceOf, joinsOf, type LinkChange, linkChanges, lostLinks } from './links.ts';
 import { portions } from './portions.ts';
 import { recompute } from './recompute.ts';
 import { referencesExist } from './references.ts';
@@ -121,7 +121,7 @@ export function* change(
         // Its function may have changed the record itself since the rules were asked of it.
         { ...differing(resource, found, stored), ...set, ...add },
         conditions,
-        links.length > 0,
+        joinsOf(links),
       );
   // What stays as it is would be taken out of its index, and put in again.
   for (const { name } of by) if (set[name] === stored[name]) delete set[name];
