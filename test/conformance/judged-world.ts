@@ -232,7 +232,6 @@ const given = fc.record(
   },
   { requiredKeys: [] },
 );
-const seat = fc.tuple(fc.record({ who, rank }), given).map(([needed, more]): Row => ({ ...needed, ...more }));
 const mark = fc.subarray([1, 2], { minLength: 1 });
 const marked = fc.oneof(
   fc.constant({}),
@@ -242,6 +241,16 @@ const marked = fc.oneof(
     mark.map((markIds) => ({ markIds })),
   ),
 );
+const seat = fc
+  .tuple(
+    fc.record({ who, rank }),
+    given,
+    fc.oneof(
+      fc.constant({}),
+      mark.map((markIds) => ({ markIds })),
+    ),
+  )
+  .map(([needed, more, links]): Row => ({ ...needed, ...more, ...links }));
 const change = fc
   .tuple(fc.record({ who, rank }, { requiredKeys: [] }), given, marked)
   .map(([some, more, links]): Row => ({ ...some, ...more, ...links }))
@@ -294,6 +303,8 @@ export type Expected =
 const no = (...told: string[]): Expected => ({ told, isUntried: false });
 /** No statement that writes may be sent. */
 const untried: Expected = { told: ['denied'], isUntried: true };
+
+const unmarked = ({ _marks: _, markIds: __, ...row }: Row): Row => row;
 
 let ids = 0;
 
@@ -386,7 +397,7 @@ export class Judge {
 
   #create(inputs: readonly Row[], state: State): Expected {
     const rows = inputs.map(
-      (input): Row => ({ points: null, tag: null, clubId: null, bossId: null, ...input }),
+      (input): Row => ({ points: null, tag: null, clubId: null, bossId: null, ...unmarked(input) }),
     );
     const mayPoints = inputs.every(
       (input, index) => !('points' in input) || this.#meets('points', rows[index] ?? {}, state),
@@ -398,7 +409,7 @@ export class Judge {
   }
 
   #update(found: readonly Row[], input: Row, state: State, isOne: boolean): Expected {
-    const { _marks: _, markIds: __, ...set } = input;
+    const set = unmarked(input);
     const rows = found.filter((row) => this.#meets('read', row, state));
     if (isOne && rows.length === 0) return no('NOT_FOUND');
     const { release } = this.#rules;
