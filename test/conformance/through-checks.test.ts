@@ -1,4 +1,4 @@
-/** Checks of rules that look at a list which the same update writes: told by what is there afterwards, and before what is taken. */
+/** Checks of rules that look at a list which the same update writes: told by the links that it makes, and before what is taken. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { type AppUnderTest, databases, openApp } from '../app.ts';
@@ -27,6 +27,7 @@ const data = {
 const member = (team: string) => headersOf({ name: team, claims: { sub: 'ann', team } });
 const red = await member('red');
 const nobody = await member('grey');
+const ann = await headersOf({ name: 'ann', claims: { sub: 'ann' } });
 
 type Headers = Record<string, string>;
 type Update = (app: AppUnderTest, body: object, headers: Headers) => Promise<unknown>;
@@ -85,5 +86,114 @@ describe.each([...databases])('on %s', (database) => {
       expect(await update(app, { state: 'old', tagIds: [] }, red)).toBe('FORBIDDEN');
       expect(await update(app, { state: 'old', tagIds: [1] }, red)).toBe('done');
     });
+  });
+});
+
+/** Seats of two clubs, the first of which has a tag, under these rules. */
+const seatsUnder = (ofSeat: string, ofLink: string) => ({
+  sdl: `
+    type Club @resource @allow(to: [READ]) { id: ID!  seats: [Seat!]! }
+    type Seat @resource @allow(to: [READ]) ${ofSeat} {
+      id: ID!  who: String  rank: Int  tag: String @unique  club: Club  tags: [Tag!]! @through(type: "SeatTag")
+    }
+    type Tag @resource @allow(to: [READ]) { id: ID!  name: String }
+    type SeatTag @resource @unique(fields: ["seat", "tag"]) @allow(to: [READ, DELETE]) ${ofLink} {
+      id: ID!  seat: Seat! @onDelete(do: CASCADE)  tag: Tag!
+    }`,
+  data: {
+    clubs: [{}, {}],
+    seats: [
+      { who: 'ann', rank: 1, clubId: 1 },
+      { who: 'ben', rank: 1, clubId: 1, tag: 'taken' },
+    ],
+    tags: [{ name: 'plain' }, { name: 'approved' }],
+    seatTags: [{ seatId: 1, tagId: 1 }],
+  },
+  env: { AUTH_SECRET: SECRET },
+});
+const OWN = 'where: { who: { eq: { claim: "sub" } } }';
+const APPROVED = `@allow(to: [UPDATE], ${OWN}, check: { tags: { some: { name: { eq: "approved" } } } })`;
+
+/** Counts the links of a seat as its rank. */
+const counting = {
+  SeatTag: {
+    *beforeCreate({ tx, input }: any): any {
+      yield* tx.system.seats.update(input.seatId, { _inc: { rank: 1 } });
+    },
+  },
+};
+
+describe.each([...databases])('what an update stores and what it links, on %s', (database) => {
+  const cases: [what: string, ofSeat: string, ofLink: string, asked: [object, number][]][] = [
+    [
+      'do not let each other in',
+      APPROVED,
+      '@allow(to: [CREATE], where: { seat: { rank: { eq: 9 } } })',
+      [
+        [{ rank: 9 }, 403],
+        [{ tagIds: [2] }, 403],
+        [{ rank: 9, tagIds: [2] }, 403],
+      ],
+    ],
+    [
+      'are let in by the links that come with it, and what is taken is told then',
+      APPROVED,
+      '@allow(to: [CREATE])',
+      [
+        [{ rank: 9, tag: 'taken' }, 403],
+        [{ rank: 9, tag: 'taken', tagIds: [1] }, 403],
+        [{ rank: 9, tag: 'taken', tagIds: [2] }, 409],
+        [{ rank: 9, tagIds: [2] }, 200],
+      ],
+    ],
+    [
+      'are not held against what the record itself becomes',
+      '@allow(to: [UPDATE], where: { club: { seats: { none: { rank: { eq: 9 } } } } })',
+      '@allow(to: [CREATE])',
+      [[{ rank: 9, tagIds: [1, 2] }, 200]],
+    ],
+    [
+      'are held against the links as they will be, where another rule leads back to the type',
+      `@allow(to: [UPDATE], ${OWN}, check: { tags: { none: {} } })
+       @allow(to: [UPDATE], where: { club: { seats: { some: { rank: { eq: 9 } } } } })`,
+      '@allow(to: [CREATE])',
+      [
+        [{ clubId: 2 }, 403],
+        [{ clubId: 2, tagIds: [] }, 200],
+      ],
+    ],
+  ];
+  const ways = {
+    one: (app: AppUnderTest, body: object) => app.rest('PUT', '/seats/1', body, ann),
+    many: (app: AppUnderTest, body: object) => {
+      const operation = { method: 'PUT', path: '/seats', where: { id: { eq: 1 } }, atMost: 1, body };
+      return app.rest('POST', '/transaction', { operations: [operation] }, ann);
+    },
+  };
+  test.each(cases)('%s', async (...[, ofSeat, ofLink, asked]) => {
+    for (const put of Object.values(ways)) {
+      const app = await openApp(database, seatsUnder(ofSeat, ofLink));
+      try {
+        for (const [body, status] of asked)
+          expect([body, (await put(app, body)).status]).toEqual([body, status]);
+      } finally {
+        await app.close();
+      }
+    }
+  });
+
+  test('what a function of a link writes is not overwritten', async () => {
+    const rules = seatsUnder(APPROVED, '@allow(to: [CREATE])');
+    for (const put of Object.values(ways)) {
+      const app = await openApp(database, { ...rules, logic: counting });
+      try {
+        expect((await put(app, { tag: 'a', tagIds: [2] })).status).toBe(403);
+        await app.unguarded().rest('PUT', '/seats/1', { tagIds: [2] });
+        expect((await put(app, { tag: 'a', tagIds: [1, 2] })).status).toBe(200);
+        expect((await app.rest('GET', '/seats/1')).body).toMatchObject({ tag: 'a', rank: 3 });
+      } finally {
+        await app.close();
+      }
+    }
   });
 });

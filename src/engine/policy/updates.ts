@@ -26,8 +26,10 @@ export interface MayUpdate {
   readonly mustBeSeen: readonly unknown[];
   /** Whether it would not see one of them as things stand. */
   readonly isHidden: boolean;
-  /** What can be told only when all is done. */
+  /** What can be told only when their links are as they will be. */
   readonly later: Later | undefined;
+  /** Whether that must be before they are stored: with the links that they have, they may not be. See `mayUpdateLinked`. */
+  readonly linksFirst: boolean;
 }
 
 /** Records whose links change too, under rules that look at them. */
@@ -35,6 +37,7 @@ interface Later {
   readonly keys: readonly unknown[];
   readonly ways: readonly WayBefore[];
   readonly conditions: Demands;
+  readonly isUnique: boolean;
 }
 
 /** A way, and the keys of the records that matched it before. */
@@ -63,12 +66,8 @@ export function* mayUpdate(
     columns.some(({ name }) => Object.hasOwn(set, name)),
   );
   const filters = filtersOf(access, resource, conditions);
-  // What new links change can be judged only when they are there.
-  const isLater = links.some((join) => filters.some((where) => reached(where).has(join)));
-  const mayJustifyItself =
-    filters.some((where) => leadsTo(where, resource)) &&
-    filters.some((where) => hangsOn(where, resource, set));
-  if (isLater && !mayJustifyItself) return yield* judgedLater(access, resource, rows, conditions, isUnique);
+  if (links.some((join) => filters.some((where) => reached(where).has(join))))
+    return yield* asLinked(access, resource, rows, conditions, isUnique);
   const held = yield* notReleased(access, resource, rows);
   if (!held) throw notAllowed(access, resource, 'UPDATE');
   const { places, where: rule } = held;
@@ -77,22 +76,14 @@ export function* mayUpdate(
     for (const place of places) demand(demands, where, place);
   // The rest was asked of the records as they were, and what it hangs on stays.
   for (const where of demands.keys()) if (!changes(where)) demands.delete(where);
-  // Before they are stored: a record's new values must not speak for it, whatever else is judged later.
+  // Before they are stored: a record's new values must not speak for it.
   if (!(yield* valuesMeet(resource, rows, demands))) throw notAllowed(access, resource, 'UPDATE');
-  if (isLater) return yield* judgedLater(access, resource, rows, conditions, isUnique);
   const left = places.map((place) => rows[place] ?? {});
   const keys = left.map((row) => row[resource.key.name]);
   // What no change decides is seen as it was: whoever changes a record sees it.
   const mayHide = !isFinal && isUnique && left.length > 0 && hangsOn(seen, resource, set);
-  const isHidden = mayHide && !(yield* wouldBeSeen(seen, resource, left));
-  return { mustBeSeen: keys, isHidden, later: undefined };
-}
-
-/** Whether records of this type can decide by what they are: then what is stored must not be asked alone. */
-function leadsTo(filter: Filter, resource: Resource): boolean {
-  return conditionsOn(filter).some(
-    (each) => 'where' in each && (each.field.target === resource || leadsTo(each.where, resource)),
-  );
+  const isHidden = mayHide && !(yield* wouldBeSeen(access, resource, left));
+  return { mustBeSeen: keys, isHidden, later: undefined, linksFirst: false };
 }
 
 /** Whether one of these columns of this type decides, wherever the filter comes to its records. */
@@ -108,13 +99,20 @@ function hangsOn(filter: Filter, resource: Resource, set: Row, on = resource): b
 }
 
 /** Whether the caller would see changed records as things stand. */
-function* wouldBeSeen(seen: Filter, resource: Resource, rows: readonly Row[]): Program<boolean> {
+function* wouldBeSeen(access: Access, resource: Resource, rows: readonly Row[]): Program<boolean> {
+  const seen = access.rows(resource, 'READ');
+  if (rows.length === 0) return true;
   if (canHideItself(seen, resource, 'UPDATE')) return false;
   const keys = rows.map((row) => row[resource.key.name]);
   return yield* valuesMeet(resource, rows, everywhere(withoutOld(seen, resource, keys), rows));
 }
 
-function* judgedLater(
+/**
+ * Of records whose links change too, under rules that look at those. Who may change them as they are linked does so, and must
+ * leave them as the rules say. Otherwise the links come first: what is stored before it was judged could be what lets its links in,
+ * and these what lets it in.
+ */
+function* asLinked(
   access: Access,
   resource: Resource,
   rows: readonly Row[],
@@ -122,30 +120,40 @@ function* judgedLater(
   isUnique: boolean,
 ): Program<MayUpdate> {
   const keys = rows.map((row) => row[resource.key.name]);
-  const later: Later = { keys, ways: yield* waysBefore(access.ways(resource), resource, keys), conditions };
-  const isHidden = isUnique && !(yield* mayAsThingsStand(access, resource, rows, later));
-  return { mustBeSeen: [], isHidden, later };
+  const ways = yield* waysBefore(access.ways(resource), resource, keys);
+  const later: Later = { keys, ways, conditions, isUnique };
+  const left = yield* heldNow(access, resource, rows, later);
+  const isSeen = left && (yield* wouldBeSeen(access, resource, left));
+  return { mustBeSeen: [], isHidden: false, later, linksFirst: !isSeen };
 }
 
-/**
- * Whether the change would be allowed with the links that there are. Otherwise nobody knows by then, and which values are taken is
- * not for somebody who may not write.
- */
-function* mayAsThingsStand(
+/** Refuses changes of records that are linked as they will be, and not stored yet. */
+export function* mayUpdateLinked(
+  access: Access,
+  resource: Resource,
+  rows: readonly Row[],
+  later: Later,
+): Program<MayUpdate> {
+  const left = yield* heldNow(access, resource, rows, later);
+  if (!left) throw notAllowed(access, resource, 'UPDATE');
+  const isHidden = later.isUnique && !(yield* wouldBeSeen(access, resource, left));
+  const keys = left.map((row) => row[resource.key.name]);
+  return { mustBeSeen: keys, isHidden, later: undefined, linksFirst: true };
+}
+
+/** The records that must be seen when all is done; undefined where they may not be changed as things stand. */
+function* heldNow(
   access: Access,
   resource: Resource,
   rows: readonly Row[],
   { ways, conditions }: Later,
-): Program<boolean> {
+): Program<readonly Row[] | undefined> {
   const held = yield* notReleased(access, resource, rows, ways);
-  if (!held) return false;
+  if (!held) return undefined;
   const demands: Demands = new Map(conditions);
   for (const place of held.places) demand(demands, held.where, place);
-  const left = held.places.map((place) => rows[place] ?? {});
-  return (
-    (yield* valuesMeet(resource, rows, demands)) &&
-    (left.length === 0 || (yield* wouldBeSeen(access.rows(resource, 'READ'), resource, left)))
-  );
+  if (!(yield* valuesMeet(resource, rows, demands))) return undefined;
+  return held.places.map((place) => rows[place] ?? {});
 }
 
 /** All that the rules ask of a record that is changed. */

@@ -28,7 +28,7 @@ import { recompute } from './recompute.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
 import { leftOut, store } from './storing.ts';
-import { actsOn, change, relink } from './update.ts';
+import { actsOn, change, linkedFirst, relink } from './update.ts';
 import { mayRepeat, validCreates, validUpdate } from './validate.ts';
 
 export function* createMany(
@@ -102,7 +102,8 @@ export function* updateMany(
   const isLone = next.length === 1 && conditions.size === 0 && isAlwaysAllowed(access, resource, 'UPDATE');
   const lost = yield* lostLinks(access, links);
   yield* referencesExist(access, resource, set, isLone ? next[0] : undefined, lost);
-  const judged = yield* mayUpdate(access, resource, next, changes, conditions, joinsOf(links));
+  const may = yield* mayUpdate(access, resource, next, changes, conditions, joinsOf(links));
+  const judged = yield* linkedFirst(access, resource, links, rows, next, may);
   const refusal = judged.isHidden ? notAllowed(access, resource, 'UPDATE') : undefined;
   const changed: Node[] = [];
   for (const [same, group] of alike(sets, next))
@@ -116,7 +117,7 @@ export function* updateMany(
     const node = byKey.get(row[key.name]);
     if (node) access.changes?.updated(resource, row, node);
   }
-  if (links.length > 0) yield* relink(access, links, keys, refusal);
+  if (links.length > 0 && !judged.linksFirst) yield* relink(access, links, keys, refusal);
   yield* mayHaveUpdated(access, resource, judged);
   const written = keys.flatMap((each): Node[] => [byKey.get(each) ?? []].flat());
   const nodes = actsOn(access, links) ? yield* asStored(access, resource, written) : written;

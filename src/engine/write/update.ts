@@ -12,7 +12,7 @@ import type { Access } from '../policy/access.ts';
 import { noteSeen } from '../policy/guards.ts';
 import { mayWrite, notAllowed } from '../policy/judging.ts';
 import { type Demands, demand } from '../policy/matching.ts';
-import { mayHaveUpdated, mayUpdate } from '../policy/updates.ts';
+import { type MayUpdate, mayHaveUpdated, mayUpdate, mayUpdateLinked } from '../policy/updates.ts';
 import { asSeen, changedOn, isAlwaysAllowed, withoutUnseen } from '../policy/writing.ts';
 import type { Node } from '../read/read.ts';
 import { assigned, changeable } from './assign.ts';
@@ -112,7 +112,7 @@ export function* change(
     const lost = yield* lostLinks(access, links);
     yield* referencesExist(access, resource, set, mayBeTold ? next : undefined, lost);
   }
-  const judged = isFree
+  const may = isFree
     ? undefined
     : yield* mayUpdate(
         access,
@@ -123,6 +123,7 @@ export function* change(
         conditions,
         joinsOf(links),
       );
+  const judged = may && (yield* linkedFirst(access, resource, links, [stored], [next], may));
   // What stays as it is would be taken out of its index, and put in again.
   for (const { name } of by) if (set[name] === stored[name]) delete set[name];
   const where = equal(resource.key, key);
@@ -135,11 +136,37 @@ export function* change(
   // It is locked, so nobody else has changed it.
   if (!node) throw leftOut(resource);
   access.changes?.updated(resource, stored, node);
-  if (links.length > 0) yield* relink(access, links, [key], refusal);
+  if (links.length > 0 && !judged?.linksFirst) yield* relink(access, links, [key], refusal);
   if (judged) yield* mayHaveUpdated(access, resource, judged);
   const changed = actsOn(access, links) ? ((yield* lookedUp(resource, key)) ?? node) : node;
   if (access.mayRelease(resource)) noteSeen(resource, changed, seen, valid.set);
   return changed;
+}
+
+/** Links records that may be changed only as they are linked then, and finds what is to be told of them. */
+export function* linkedFirst(
+  access: Access,
+  resource: Resource,
+  links: readonly LinkChange[],
+  stored: readonly Row[],
+  next: readonly Row[],
+  judged: MayUpdate,
+): Program<MayUpdate> {
+  const { later, linksFirst } = judged;
+  if (!later || !linksFirst) return judged;
+  const refusal = notAllowed(access, resource, 'UPDATE');
+  yield* relink(access, links, later.keys, refusal);
+  // A function of the links may have written what is about to be written as it was.
+  if (actsOn(access, links) && !(yield* areStill(resource, stored))) throw refusal;
+  return yield* mayUpdateLinked(access, resource, next, later);
+}
+
+function* areStill(resource: Resource, rows: readonly Row[]): Program<boolean> {
+  const { key, version } = resource;
+  const keys = rows.map((row) => row[key.name]);
+  const now = yield* run(select(resource, [key, version], among(key, keys)));
+  const versions = new Map(now.map((row) => [row[key.name], row[version.name]]));
+  return rows.every((row) => versions.get(row[key.name]) === row[version.name]);
 }
 
 /** Whether functions of links may have written the records that they belong to. */
