@@ -235,3 +235,42 @@ test('what has just been written counts', async () => {
   expect((await app.rest('POST', '/notes', { title: 'a'.repeat(LONG) })).status).toBe(201);
   expect(await asked(notes, where)).toBe('UNAVAILABLE');
 });
+
+describe('of a list through a join type', () => {
+  const linked = `
+    type Tag @resource { id: ID!  clubs: [Club!]! @through(type: "ClubTag") }
+    type Club @resource { id: ID!  text: String! }
+    type ClubTag @resource @unique(fields: ["club", "tag"]) { id: ID!  club: Club!  tag: Tag! }`;
+  const numbers = Array.from({ length: 500 }, (_, index) => index + 1);
+  /** One club has a long text; each tag is of the club that is named so. In a file so small that all texts together are short. */
+  const open = async (clubOf: (tag: number) => number) => {
+    const own = new Folder({});
+    const data = {
+      tags: numbers.map(() => ({})),
+      clubs: numbers.map((id) => ({ text: id === 1 ? 'a'.repeat(LONG) : 'short' })),
+      clubTags: numbers.map((tagId) => ({ tagId, clubId: clubOf(tagId) })),
+    };
+    const given = { sdl: linked, url: `sqlite:${own.file('duet.db')}` };
+    await (await openApp('sqlite', { ...given, data })).close();
+    const app = await openApp('sqlite', { ...given, data: {}, apart: ['false'] });
+    return {
+      app,
+      async [Symbol.asyncDispose]() {
+        await app.close();
+        own[Symbol.dispose]();
+      },
+    };
+  };
+  const first = '{ tags { clubs(first: 1) { text } } }';
+
+  test('what many links lead to is read for each of them', async () => {
+    await using here = await open(() => 1);
+    expect((await here.app.graphql(first)).errors?.[0].extensions.code).toBe('UNAVAILABLE');
+    expect((await here.app.rest('GET', '/tags?include=clubs&clubs[limit]=1')).body.code).toBe('UNAVAILABLE');
+  });
+
+  test('what none leads to is not', async () => {
+    await using here = await open((tag) => Math.max(2, tag));
+    expect((await here.app.graphql(first)).errors).toBeUndefined();
+  });
+});

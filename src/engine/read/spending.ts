@@ -22,19 +22,25 @@ export function checkSums(operation: Aggregate, rows: readonly Row[]): void {
 }
 
 export function spendOften(selection: Selection, times: Times, budget: Budget): void {
-  const sum = (of: (node: Row) => number) => {
-    let all = 0;
-    for (const [node, often] of times) all += often * of(node);
-    return all;
-  };
   budget.take(
-    sum(() => timesOf(selection)),
-    (isExact) => sum((node) => bytesOf(selection, [node], isExact)),
+    sumOf(times, ([, often]) => often * timesOf(selection)),
+    (isExact) =>
+      sumOf(times, ([node, often]) => often * bytesOf(selection, [node], isExact), budget.limits.bytes),
   );
   budget.weigh(
     Array.from(times, ([node, often]) => [[node], often]),
     selection,
   );
+}
+
+/** Goes on to `most`, and not beyond: many may have the same long text, and what is too much already is not measured further. */
+function sumOf<T>(items: Iterable<T>, of: (item: T) => number, most = Number.POSITIVE_INFINITY): number {
+  let all = 0;
+  for (const item of items) {
+    all += of(item);
+    if (all > most) break;
+  }
+  return all;
 }
 
 /** What a branch adds to the answer. */
@@ -49,22 +55,20 @@ export function spend({ relation, property, parents, times, found }: Branch, bud
     return nodes === null ? [] : Array.isArray(nodes) ? nodes : [nodes];
   };
   const often = (parent: Row) => times?.get(parent) ?? 1;
-  const sum = (of: (nodes: readonly Row[]) => number) => {
-    let all = 0;
-    for (const parent of parents) all += often(parent) * of(below(parent));
-    return all;
-  };
+  const sum = (of: (nodes: readonly Row[]) => number, most?: number) =>
+    sumOf(parents, (parent) => often(parent) * of(below(parent)), most);
+  const { bytes } = budget.limits;
   if (summary) {
     const { aggregate } = summary;
     budget.take(sum(({ length }) => length) * summary.times, (isExact) =>
-      sum((rows) => bytesOfGroups(aggregate, rows, isExact)),
+      sum((rows) => bytesOfGroups(aggregate, rows, isExact), bytes),
     );
     for (const parent of parents) checkSums(aggregate, parent[property] as Row[]);
     return;
   }
   const none = field.kind === 'reference' ? timesOf(selection) * VALUE : 0;
   budget.take(sum(({ length }) => length) * timesOf(selection), (isExact) =>
-    sum((nodes) => (nodes.length === 0 ? none : bytesOf(selection, nodes, isExact))),
+    sum((nodes) => (nodes.length === 0 ? none : bytesOf(selection, nodes, isExact)), bytes),
   );
   budget.weigh(
     parents.map((parent) => [below(parent), often(parent)]),

@@ -123,7 +123,9 @@ export class Conditions {
     const alone = this.#aliases > MOST_JOINED ? this.#dialect.unjoined : '';
     const inner = this.condition(where, alias);
     const visit = this.#dialect.visit(`${alias}.${quote(target.key.stored)}`);
-    return `EXISTS (SELECT 1 FROM ${quote(target.table)} AS ${alias} WHERE ${join(alias).join(' = ')} AND ${inner}${visit}${alone})`;
+    // Before the rest: where an index has all that is asked, SQLite comes to what stands behind only for rows that match it.
+    const joined = `${join(alias).join(' = ')}${visit}`;
+    return `EXISTS (SELECT 1 FROM ${quote(target.table)} AS ${alias} WHERE ${joined} AND ${inner}${alone})`;
   }
 
   /** `of`: what rows are compared by. */

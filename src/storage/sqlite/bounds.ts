@@ -209,9 +209,11 @@ export class Bounds implements Allowance {
     const part = plan.where === undefined ? undefined : { where: plan.where, parameters: [parameters[0]] };
     const rest = left - listed - tests;
     const bare = listed + tests + (plan.isSearch && rest >= 0 ? this.#costOfSearch(statement, rest) : 0);
-    const all =
-      this.#sizes.bytes > SHORT_FILE && statement.do !== 'match' ? [...looks, read(resource)] : looks;
-    const cost = bare <= left ? bare + this.#costOfLooks(all, visits, part, left - bare) : bare;
+    // Links lead to a record as often as there are links, and its texts are read each time.
+    const isLinked = statement.do === 'select' && statement.per?.through !== undefined;
+    const isLong = isLinked || this.#sizes.bytes > SHORT_FILE;
+    const all = isLong && statement.do !== 'match' ? [...looks, read(resource)] : looks;
+    const cost = bare <= left ? bare + this.#costOfLooks(all, visits, part, left - bare, isLinked) : bare;
     if (cost <= MOST_TESTS || !plan.looksUp || performance.now() <= kept.longUntil) return cost;
     // It is looked at the clock between two rows, and not within one.
     return this.#costOfLooks(looks, 1) > MOST_TESTS ? cost : 'watched';
@@ -236,22 +238,33 @@ export class Bounds implements Allowance {
     }, 0);
   }
 
-  /** What it costs to look at texts of so many rows; `part` has those that no other rows lead to. */
-  #costOfLooks(looks: readonly Look[], rows: number, part?: Part, left = Number.POSITIVE_INFINITY): number {
-    const cost = costOf(looks, (look) => this.#bytesIn(look, rows));
+  /** What it costs to look at texts of so many rows; `part` has those that no other rows lead to. `repeats`: any of them, any often. */
+  #costOfLooks(
+    looks: readonly Look[],
+    rows: number,
+    part?: Part,
+    left = Number.POSITIVE_INFINITY,
+    repeats = false,
+  ): number {
+    const cost = costOf(looks, (look) => this.#bytesIn(look, rows, repeats));
     const own = cost > left && part ? looks.find(({ isReached }) => !isReached) : undefined;
     if (!own) return cost;
     const found = held(this.#database, own.table, MOST_ROWS, part);
-    return costOf(looks, (look) => (look.isReached ? this.#bytesIn(look, rows) : lengthIn(found, look).all));
+    return costOf(looks, (look) => {
+      if (look.isReached) return this.#bytesIn(look, rows, repeats);
+      const { all, longest } = lengthIn(found, look);
+      return repeats ? rows * longest : all;
+    });
   }
 
   /** As many as there can be in so many rows. */
-  #bytesIn(look: Look, rows: number): number {
+  #bytesIn(look: Look, rows: number, repeats: boolean): number {
     const all = this.#sizes.heldBy(look.table);
     if (!all) return rows * look.most;
     const length = lengthIn(all, look);
     const most = rows * length.longest;
-    return look.isReached || most === 0 ? most : Math.min(most, length.all * Math.max(1, rows / all.rows));
+    if (look.isReached || repeats || most === 0) return most;
+    return Math.min(most, length.all * Math.max(1, rows / all.rows));
   }
 
   #visits({ loops, tables, rows: ofValues }: Plan, parameters: readonly unknown[]): number {
