@@ -33,8 +33,14 @@ export function explain(model: Model, roles: readonly string[], claims?: Claims)
   const conditions: string[] = [];
   // Who is not known has no claims either.
   const said = isKnown ? claims : {};
+  const asked = (rule: Filter): Filter => (said ? filled(rule, said) : rule);
+  /** What one writes, one is shown: nobody writes what he cannot read. */
+  const effective = (resource: Resource, action: Action): Filter => {
+    const seen = asked(rights.rows(resource, 'READ'));
+    return isNothing(seen) ? seen : rights.rows(resource, action);
+  };
   const cell = (rule: Filter): string => {
-    const filter = said ? filled(rule, said) : rule;
+    const filter = asked(rule);
     if (isEverything(filter)) return 'all';
     if (isNothing(filter)) return 'no';
     const text = described(filter);
@@ -43,8 +49,8 @@ export function explain(model: Model, roles: readonly string[], claims?: Claims)
   };
   const updates = (resource: Resource): string => {
     const ways = rights.ways(resource);
-    if (isNothing(rights.rows(resource, 'READ')) || !ways.some(({ check }) => check))
-      return cell(effective(rights, resource, 'UPDATE'));
+    const filter = effective(resource, 'UPDATE');
+    if (isNothing(filter) || !ways.some(({ check }) => check)) return cell(filter);
     return ways
       .map(({ where, check }) => (check ? `${cell(where)} to ${cell(check)}` : cell(where)))
       .join(' or ');
@@ -59,7 +65,7 @@ export function explain(model: Model, roles: readonly string[], claims?: Claims)
     {
       of: resource.name,
       cells: actions.map((action) =>
-        action === 'UPDATE' ? updates(resource) : cell(effective(rights, resource, action)),
+        action === 'UPDATE' ? updates(resource) : cell(effective(resource, action)),
       ),
     },
     ...ruled(resource).map((field) => ({
@@ -89,12 +95,6 @@ export function explained(model: Model, roles: readonly string[]): string[] {
       .filter((role) => role !== AUTHENTICATED && !named.includes(role))
       .map((role) => `No rule names the role "${role}"; it may do what everybody may who is known.`),
   ];
-}
-
-/** What one writes, one is shown: nobody writes what he cannot read. */
-function effective(rights: Rights, resource: Resource, action: Action): Filter {
-  const seen = rights.rows(resource, 'READ');
-  return isNothing(seen) ? seen : rights.rows(resource, action);
 }
 
 /** The fields with rules of their own; a reference has those of its column. */

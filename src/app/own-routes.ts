@@ -1,7 +1,7 @@
 /** `/hooks/…`: routes of the deployment's own, which other services call. */
 
 import { DuetError } from '../base/errors.ts';
-import { begun } from '../engine/engine.ts';
+import { begun } from '../engine/gone.ts';
 import type { Api } from '../engine/logic/api.ts';
 import type { HookRoute } from '../engine/logic/outside.ts';
 import { type BodyLimits, readBody } from '../http/body.ts';

@@ -1,6 +1,5 @@
 /** The corridor: every operation of every door comes through here. */
 
-import { afterArrivals } from '../base/batch.ts';
 import { DuetError } from '../base/errors.ts';
 import type { Soon } from '../base/soon.ts';
 import { all, among } from '../query/filter.ts';
@@ -10,6 +9,7 @@ import { select } from '../storage/statements.ts';
 import { type Deadline, run, type Storage } from '../storage/storage.ts';
 import type { AnswerLimits, Budget } from './budget.ts';
 import { anonymous, type Caller } from './caller.ts';
+import { begun, type Gone } from './gone.ts';
 import type { ChangesRead } from './journal/changes-operation.ts';
 import { admitFollowed, type Follow } from './journal/feed.ts';
 import type { Journal } from './journal/journal.ts';
@@ -33,9 +33,6 @@ import type { NamedWrite } from './write/transaction.ts';
 import { Writer } from './write/writer.ts';
 
 type WrittenBy<W extends Write> = W extends WriteMany ? Node[] : Node;
-
-/** Whether nobody waits for the answer any more. */
-export type Gone = () => boolean;
 
 /** Those of one answer, and others. */
 export interface EngineLimits extends AnswerLimits {
@@ -206,7 +203,10 @@ export class Engine {
     deadline: Deadline,
     gone: Gone | undefined,
   ): Promise<WrittenBy<W>> {
-    return begun(gone, () => this.#writer.write(caller, operation, keyed, deadline) as Promise<WrittenBy<W>>);
+    return begun(
+      gone,
+      () => this.#writer.write(caller, operation, keyed, deadline, gone) as Promise<WrittenBy<W>>,
+    );
   }
 
   /** One of several writes whose answers are one: what is too much of it together has not happened. */
@@ -219,7 +219,7 @@ export class Engine {
   ): Promise<Written> {
     if (this.#journal && readsChanges(operation)) await this.#journal.positions.ready();
     const located = await this.#located(caller, operation, deadline);
-    return begun(gone, () => this.#writer.writeAmong(caller, located, deadline, shared));
+    return begun(gone, () => this.#writer.writeAmong(caller, located, deadline, gone, shared));
   }
 
   /** To be asked before the operations of a transaction are read. */
@@ -244,7 +244,7 @@ export class Engine {
     if (!first) return [];
     const located = { ...first, operation: await this.#located(caller, first.operation, deadline) };
     const keyed = this.#keyed(caller, idempotency);
-    return begun(gone, () => this.#writer.transact(caller, [located, ...others], keyed, deadline));
+    return begun(gone, () => this.#writer.transact(caller, [located, ...others], keyed, deadline, gone));
   }
 
   #keyed(caller: Caller, keyed: Keyed | undefined): Idempotency | undefined {
@@ -311,26 +311,6 @@ export class Engine {
       deadline,
     );
   }
-}
-
-/**
- * Begins what may write, unless whoever asked for it is gone by then and could not be told that it has happened. That is known once
- * all has been read that came with the request: what follows a body and is no request makes the runtime hang up.
- */
-export function begun<T>(gone: Gone | undefined, write: () => Promise<T>): Promise<T> {
-  if (!gone) return write();
-  const arrivals = afterArrivals();
-  return arrivals ? begunAfter(arrivals, gone, write) : unlessGone(gone, write);
-}
-
-async function begunAfter<T>(arrivals: Promise<void>, gone: Gone, write: () => Promise<T>): Promise<T> {
-  await arrivals;
-  return unlessGone(gone, write);
-}
-
-function unlessGone<T>(gone: Gone, write: () => Promise<T>): Promise<T> {
-  if (gone()) throw new DuetError('MALFORMED_BODY', 'The client went away; nothing was begun.');
-  return write();
 }
 
 function isOnMany(operation: Write): operation is UpdateMany | DeleteMany {

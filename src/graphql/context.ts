@@ -1,7 +1,8 @@
 /** What carrying out a GraphQL operation needs to know of its request. */
 
 import type { Caller } from '../engine/caller.ts';
-import type { Engine, Gone } from '../engine/engine.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Gone } from '../engine/gone.ts';
 import type { Watched } from '../engine/journal/view.ts';
 import type { Keyed } from '../engine/write/idempotency.ts';
 import type { Door } from './schema.ts';

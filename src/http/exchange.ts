@@ -3,7 +3,7 @@
 import { DuetError } from '../base/errors.ts';
 import type { Soon } from '../base/soon.ts';
 import type { Caller } from '../engine/caller.ts';
-import type { Gone } from '../engine/engine.ts';
+import type { Gone } from '../engine/gone.ts';
 import type { Seat } from '../engine/journal/live.ts';
 import { answerWithoutBody } from './answer.ts';
 import type { Connections } from './guard/address.ts';

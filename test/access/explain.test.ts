@@ -46,6 +46,16 @@ test('the anonymous have no claims', async () => {
   });
 });
 
+test('who can see nothing for want of a claim writes nothing', async () => {
+  const own = 'where: { owner: { eq: { claim: "sub" } } }';
+  using folder = new Folder({
+    'schema.graphql': `type Post @resource @allow(to: [READ], ${own}) @allow(to: [CREATE, DELETE])
+      @allow(to: [UPDATE], check: { owner: { eq: "eve" } }) { id: ID!  owner: String }`,
+  });
+  const { stdout } = await command(folder, ['explain-access']);
+  expect(stdout).toBe('anonymous  READ  CREATE  UPDATE  DELETE\nPost       no    no      no      no\n');
+});
+
 test('a role, and several', async () => {
   const { lines } = await explained('--role', 'admin');
   expect(lines).toEqual([

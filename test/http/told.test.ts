@@ -1,5 +1,6 @@
 /** What a client is told of its request is what has become of it: on the wire, byte by byte. */
 
+import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import net from 'node:net';
 import { databases, sharedPostgres, within } from '../app.ts';
@@ -16,8 +17,11 @@ const logic = `export default {
 };`;
 const data = JSON.stringify({ notes: [{ id: 1, title: 'first' }] });
 
-/** Sends each part on its own, and reads until the server hangs up or nothing comes any more. */
-async function exchange(url: string, parts: readonly string[]) {
+/** Milliseconds: so long somebody waits who does not wait for the answer. */
+const GOES = 100;
+
+/** Sends each part on its own, and reads until the server hangs up or nothing comes any more, or for so long. */
+async function exchange(url: string, parts: readonly string[], patience?: number) {
   const { hostname, port } = new URL(url);
   const socket = net.connect({ port: Number(port), host: hostname, noDelay: true });
   let [received, broke] = ['', ''];
@@ -36,7 +40,9 @@ async function exchange(url: string, parts: readonly string[]) {
   }
   // A connection that is kept is ours to end, once the answer is there.
   const end = received.indexOf('\r\n\r\n');
-  if (end === -1) await Promise.race([closed, new Promise((resolve) => socket.once('data', resolve))]);
+  const answered = new Promise((resolve) => socket.once('data', resolve));
+  if (end === -1)
+    await Promise.race([closed, answered, ...(patience === undefined ? [] : [Bun.sleep(patience)])]);
   await Promise.race([closed, Bun.sleep(50)]);
   socket.destroy();
   await within(10_000, closed);
@@ -188,6 +194,30 @@ describe.each([...databases])('on %s', (database) => {
       `${head('POST /notes', announced(body))}${body}${head('GET /notes')}`,
     ]);
     expect([received === '', (await notes()) === before]).toEqual([true, true]);
+  });
+});
+
+describe.each(Object.keys(writes).filter((write) => write !== 'POST to a function'))('%s', (write) => {
+  test('that waits for another, and whose client goes meanwhile, is not begun', async () => {
+    using folder = new Folder({ 'schema.graphql': sdl, 'data.json': data, 'logic.ts': logic });
+    const file = folder.file('duet.db');
+    await using server = await Server.start(folder, { DATABASE_URL: `sqlite:${file}` });
+    const notes = async () => (await (await fetch(`${server.url}/notes`)).json()) as { title: string }[];
+    const [line, body, headers] = writes[write]?.('gone') ?? ['', {}, []];
+    const text = JSON.stringify(body);
+    using other = new Database(file);
+    other.run('BEGIN IMMEDIATE');
+    await exchange(server.url, [head(line, announced(text), ...headers) + text], GOES);
+    // What came before them was seen by then.
+    for (let round = 0; round < 3; round++) await notes();
+    other.run('COMMIT');
+    const next = await fetch(`${server.url}/notes`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: '{"title":"next"}',
+    });
+    expect(next.status).toBe(201);
+    expect((await notes()).map(({ title }) => title)).toEqual(['first', 'next']);
   });
 });
 

@@ -5,6 +5,7 @@ import { Dangling, NotUnique } from '../../storage/faults.ts';
 import type { Deadline, Program, Storage, WriteSteps } from '../../storage/storage.ts';
 import { type AnswerLimits, Budget } from '../budget.ts';
 import type { Caller } from '../caller.ts';
+import { type Gone, mustBeThere } from '../gone.ts';
 import type { Functions } from '../logic/functions.ts';
 import type { Update, Write } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
@@ -88,6 +89,7 @@ export class Writer {
     operation: Write,
     idempotency: Idempotency | undefined,
     deadline: Deadline,
+    gone: Gone | undefined,
   ): Promise<Written> {
     const access = this.#access(caller, [operation]);
     const permitted = this.#permit(caller, operation);
@@ -98,11 +100,12 @@ export class Writer {
         () => once(idempotency, this.#claims, program, () => told(access, permitted)),
         this.#many([operation]),
         deadline,
+        gone,
       );
-    const whole = () => this.#run(access, program, this.#steps(access, permitted), deadline);
+    const whole = () => this.#run(access, program, this.#steps(access, permitted), deadline, gone);
     const lone = this.#updating(access, permitted) ?? this.#noted(access, permitted);
     if (!lone) return whole();
-    return this.#run(access, lone, 'one', deadline).catch((error) => {
+    return this.#run(access, lone, 'one', deadline, gone).catch((error) => {
       // Nothing has happened, and a whole transaction tells all that is in the way.
       if (error instanceof NotUnique || error instanceof Dangling) return whole();
       throw error;
@@ -136,7 +139,13 @@ export class Writer {
   }
 
   /** The same for one of several whose answers are one, and are to share its budget. */
-  async writeAmong(caller: Caller, operation: Write, deadline: Deadline, shared: Budget): Promise<Written> {
+  async writeAmong(
+    caller: Caller,
+    operation: Write,
+    deadline: Deadline,
+    gone: Gone,
+    shared: Budget,
+  ): Promise<Written> {
     const access = this.#access(caller, [operation]);
     const permitted = this.#permit(caller, operation);
     let budget = shared;
@@ -145,7 +154,7 @@ export class Writer {
       return performAmong(access, permitted, budget);
     });
     // What is too much is known after the statement: it must be in a transaction that can be undone.
-    const written = await this.#run(access, program, this.#many([operation]), deadline);
+    const written = await this.#run(access, program, this.#many([operation]), deadline, gone);
     shared.become(budget);
     shed(permitted, written);
     return written;
@@ -157,6 +166,7 @@ export class Writer {
     writes: readonly NamedWrite[],
     idempotency: Idempotency | undefined,
     deadline: Deadline,
+    gone: Gone | undefined,
   ): Promise<Written[]> {
     const permitted = writes.map(({ operation, as }, index) => {
       try {
@@ -175,6 +185,7 @@ export class Writer {
       idempotency ? () => once(idempotency, this.#claims, program) : program,
       this.#many(writes.map(({ operation }) => operation)),
       deadline,
+      gone,
     );
   }
 
@@ -189,13 +200,21 @@ export class Writer {
     };
   }
 
-  #run<T>(access: Access, program: () => Program<T>, steps: WriteSteps, deadline: Deadline): Promise<T> {
+  /** `gone`: whoever has hung up while others wrote is not written for. */
+  #run<T>(
+    access: Access,
+    program: () => Program<T>,
+    steps: WriteSteps,
+    deadline: Deadline,
+    gone?: Gone,
+  ): Promise<T> {
     const { changes } = access;
-    if (!changes) return this.#tried(program, steps, deadline);
     const anew = () => {
-      changes.clear();
+      if (gone) mustBeThere(gone);
+      changes?.clear();
       return program();
     };
+    if (!changes) return this.#tried(anew, steps, deadline);
     return this.#tried(anew, steps, deadline).then((result) => {
       if (changes.all.length > 0) this.#watchers?.committed(changes);
       return result;
