@@ -338,6 +338,9 @@ function placeOf({ path, key }: Table, of: unknown): { path: string; ifMatch?: s
   const id = isObject(of) ? of[key] : of;
   if (typeof id !== 'string' && typeof id !== 'number')
     throw new TypeError(`${path}: ${key} must be known; within a transaction, a new record has none yet`);
+  // As a path these are the list itself, or what it is in.
+  if (/^\.{0,2}$/.test(String(id)))
+    throw new TypeError(`${path}: the ${key} "${id}" cannot be in a path; use where`);
   const place = { path: `/${path}/${encodeURIComponent(id)}`, id };
   if (!isObject(of)) return place;
   if (typeof of['_version'] !== 'number')

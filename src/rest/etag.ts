@@ -21,7 +21,8 @@ export function versionsOf(header: string | null, fingerprint: string): number[]
 /** The versions that an If-None-Match header excludes from being written (section 13.1.2: weak comparison). */
 export function excludedBy(header: string | null, fingerprint: string): number[] | 'any' | undefined {
   if (header === null) return undefined;
-  if (header.trim() === '*') return 'any';
+  // Sent twice, it is joined.
+  if (/^[\s,]*\*/.test(header)) return 'any';
   return tags(header).flatMap((tag) => versionIn(strong(tag), fingerprint));
 }
 

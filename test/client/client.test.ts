@@ -85,6 +85,13 @@ for (const database of databases)
       expect(ann).toEqual({ id: expect.any(Number), name: 'Ann', _version: 1 });
       expect(await api.users.get(ann.id)).toEqual(ann);
       expect(await api.users.get(987654)).toBeNull();
+      for (const key of ['', '.', '..'])
+        for (const of of [
+          () => api.users.get(key),
+          () => api.users.update(key, {}),
+          () => api.users.delete(key),
+        ])
+          expect(await Promise.try(of).catch(({ message }: Error) => message)).toMatch('cannot be in a path');
       expect(
         await api.users.get(ann.id, {
           select: { name: true, posts: { select: { title: true }, orderBy: { title: 'DESC' }, first: 1 } },
