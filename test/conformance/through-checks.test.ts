@@ -182,6 +182,28 @@ describe.each([...databases])('what an update stores and what it links, on %s', 
     }
   });
 
+  test('what the going of a link changes is judged', async () => {
+    const { sdl: plain, ...rest } = seatsUnder(
+      `@allow(to: [UPDATE], ${OWN}, check: { mainId: { isNull: false }, tags: { none: { name: { eq: "plain" } } } })`,
+      '@allow(to: [CREATE])',
+    );
+    const given = plain.replace(
+      'club: Club  tags',
+      'club: Club  main: SeatTag @onDelete(do: SET_NULL)  tags',
+    );
+    for (const put of Object.values(ways)) {
+      const app = await openApp(database, { ...rest, sdl: given });
+      try {
+        await app.unguarded().rest('PUT', '/seats/1', { mainId: 1 });
+        expect((await put(app, { rank: 9 })).status).toBe(403);
+        expect((await put(app, { rank: 9, _tags: { remove: [1] } })).status).toBe(403);
+        expect((await app.rest('GET', '/seats/1')).body).toMatchObject({ rank: 1, mainId: 1 });
+      } finally {
+        await app.close();
+      }
+    }
+  });
+
   test('what a function of a link writes is not overwritten', async () => {
     const rules = seatsUnder(APPROVED, '@allow(to: [CREATE])');
     for (const put of Object.values(ways)) {

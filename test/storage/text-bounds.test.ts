@@ -236,6 +236,28 @@ test('what has just been written counts', async () => {
   expect(await asked(notes, where)).toBe('UNAVAILABLE');
 });
 
+test('a comparison with a text that many lead to reads it for each of them', async () => {
+  using own = new Folder({});
+  const data = {
+    clubs: [{ text: 'a'.repeat(LONG) }, { text: 'short' }],
+    notes: Array.from({ length: 2000 }, (_, index) => ({ clubId: 1 + (index % 2), n: index })),
+  };
+  const given = {
+    sdl: 'type Club @resource { id: ID!  text: String! }  type Note @resource { id: ID!  n: Int!  club: Club }',
+    url: `sqlite:${own.file('duet.db')}`,
+  };
+  await (await openApp('sqlite', { ...given, data })).close();
+  const here = await openApp('sqlite', { ...given, data: {}, apart: ['false'] });
+  const list = (where: object) => here.rest('GET', `/notes?limit=5&where=${JSON.stringify(where)}`);
+  const keys = { id: { in: Array.from({ length: 500 }, (_, index) => index + 1) } };
+  for (const more of [{}, keys]) {
+    const { body } = await list({ ...more, not: { club: { text: { lt: 'b' } } } });
+    expect(body.code).toBe('UNAVAILABLE');
+    expect((await list({ ...more, not: { club: { id: { eq: 7 } } } })).status).toBe(200);
+  }
+  await here.close();
+});
+
 describe('of a list through a join type', () => {
   const linked = `
     type Tag @resource { id: ID!  clubs: [Club!]! @through(type: "ClubTag") }

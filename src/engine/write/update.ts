@@ -156,8 +156,8 @@ export function* linkedFirst(
   if (!later || !linksFirst) return judged;
   const refusal = notAllowed(access, resource, 'UPDATE');
   yield* relink(access, links, later.keys, refusal);
-  // A function of the links may have written what is about to be written as it was.
-  if (actsOn(access, links) && !(yield* areStill(resource, stored))) throw refusal;
+  // A function of the links, or their going (`@onDelete`), may have written what is about to be written as it was.
+  if (!(yield* areStill(resource, stored))) throw refusal;
   return yield* mayUpdateLinked(access, resource, next, later);
 }
 

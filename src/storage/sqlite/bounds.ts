@@ -189,12 +189,14 @@ export class Bounds implements Allowance {
     // What is left out is visited too.
     const offset = statement.do === 'select' ? statement.offset : 0;
     const weight = plan.weight + (where ? weightOf(where) : 0) + (having ? weightOf(having) : 0);
+    // Any number of rows may lead to the same long text, and a single comparison reads it for each.
+    const leadsOn = plan.tables.length > 1;
     if (loops === 0 && offset === 0) {
-      if (weight < FEW_LOOKS) return listed;
+      if (weight < FEW_LOOKS && (listed === 0 || !leadsOn)) return listed;
       const cost = listed + (weight * ASSUMED) / BYTES;
       if (listed === 0 && cost <= left) return cost;
     }
-    const looks = weight >= FEW_LOOKS && this.#hasLong(plan) ? looksAt(statement, plan) : none;
+    const looks = (weight >= FEW_LOOKS || leadsOn) && this.#hasLong(plan) ? looksAt(statement, plan) : none;
     if (loops === 0) {
       const rows = keyIn(where, resource.key)?.is === 'eq' ? 1 : Math.max(1, listed);
       // Their texts are not read, but each may be on a page of its own.
