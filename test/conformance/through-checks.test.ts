@@ -198,6 +198,12 @@ describe.each([...databases])('what an update stores and what it links, on %s', 
         expect((await put(app, { rank: 9 })).status).toBe(403);
         expect((await put(app, { rank: 9, _tags: { remove: [1] } })).status).toBe(403);
         expect((await app.rest('GET', '/seats/1')).body).toMatchObject({ rank: 1, mainId: 1 });
+        // And told.
+        const operator = app.unguarded();
+        const { body, headers } = await operator.rest('PUT', '/seats/1', { rank: 9, tagIds: [] });
+        const now = await operator.rest('GET', '/seats/1');
+        expect([body, headers.get('ETag')]).toEqual([now.body, now.headers.get('ETag')]);
+        expect(body).toMatchObject({ rank: 9, mainId: null });
       } finally {
         await app.close();
       }

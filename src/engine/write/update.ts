@@ -169,9 +169,9 @@ function* areStill(resource: Resource, rows: readonly Row[]): Program<boolean> {
   return rows.every((row) => versions.get(row[key.name]) === row[version.name]);
 }
 
-/** Whether functions of links may have written the records that they belong to. */
+/** Whether links may have changed the records that they belong to, by their functions or by going. */
 export function actsOn(access: Access, links: readonly LinkChange[]): boolean {
-  return links.some(({ through }) => access.hooksOf?.(through.links.target)?.ask === true);
+  return joinsOf(links).some((join) => join.pointedAtBy.length > 0 || access.hooksOf?.(join)?.ask === true);
 }
 
 /** The columns of a record that are otherwise now. */
