@@ -64,26 +64,32 @@ browsing('room', () => {
     expect(here.complaints).toEqual([]);
   });
 
-  test('on a telephone what was done is told below the page, and covers nothing of it', async () => {
-    await using here = await visit(duet.url, telephone);
-    const { page } = here;
-    await here.go('#/data/Item/record/1/edit');
-    await page.locator('#field-count').fill('5');
-    await page.getByRole('button', { name: 'Save' }).click();
-    // At once, as long as it is told.
-    const toast = page.locator('.toast.shown');
-    const [main, told, dock] = await toast.evaluate((each: any) =>
-      ['main', '.toast', '.dock'].map((place) =>
-        each.ownerDocument.querySelector(place).getBoundingClientRect().toJSON(),
-      ),
-    );
-    expect(main.bottom).toBeLessThanOrEqual(told.top);
-    expect(told.bottom).toBeLessThanOrEqual(dock.top);
-    // And takes no room when it is gone.
-    await toast.waitFor({ state: 'detached' });
-    expect((await boxOf(page.locator('main'))).bottom).toBe(dock.top);
-    expect(here.complaints).toEqual([]);
-  });
+  test.each([360, 1280, 1920])(
+    'what was done is told below the page, and covers nothing of it at %i px',
+    async (width) => {
+      await using here = await visit(duet.url, { viewport: { width, height: 740 } });
+      const { page } = here;
+      await here.go('#/data/Item/record/1/edit');
+      await page.locator('#field-count').fill(String(width));
+      await page.getByRole('button', { name: 'Save' }).click();
+      // At once, as long as it is told.
+      const toast = page.locator('.toast.shown');
+      const [main, told, dock] = await toast.evaluate((each: any) =>
+        ['main', '.toast', '.dock'].map((place) =>
+          each.ownerDocument.querySelector(place).getBoundingClientRect().toJSON(),
+        ),
+      );
+      expect(main.bottom).toBeLessThanOrEqual(told.top);
+      // In a wide window the panel stands beside the page.
+      const isBeside = width > 1800;
+      expect(isBeside ? told.right <= dock.left : told.bottom <= dock.top).toBe(true);
+      // And takes no room when it is gone.
+      await toast.waitFor({ state: 'detached' });
+      const { bottom } = await boxOf(page.locator('main'));
+      expect(bottom).toBe(isBeside ? dock.bottom : (await boxOf(page.locator('.dock'))).top);
+      expect(here.complaints).toEqual([]);
+    },
+  );
 
   test('the palette shows whole rows, and leaves room for the line below them', async () => {
     await using here = await visit(duet.url);
