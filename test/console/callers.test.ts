@@ -20,9 +20,13 @@ type Plan @resource @allow(to: [READ], role: "authenticated") { id: ID! title: S
 type Memo @resource @allow(to: [READ]) @allow(to: [UPDATE, DELETE], role: "authenticated") { id: ID! text: String! }
 type Vault @resource @allow(to: [READ], role: "editor") { id: ID! title: String! }
 type Draft @resource @allow(to: [READ], where: { isPublic: { eq: true } }) { id: ID! isPublic: Boolean! title: String! }
-type Mutation { rest: String @action @allow(role: "authenticated")  greet: String @action @allow }
+type Mutation {
+  rest: String @action @allow(role: "authenticated")
+  greet: String @action @allow
+  publish(note: String): String @action @allow(role: "editor")
+}
 `;
-const logic = 'export default { Mutation: { rest: () => null, greet: () => null } };';
+const logic = 'export default { Mutation: { rest: () => null, greet: () => null, publish: () => null } };';
 const data = {
   notes: [
     { by: 'ann', text: 'Of Ann' },
@@ -185,19 +189,25 @@ browsing('callers', () => {
     expect(here.complaints).toEqual([]);
   });
 
-  test('whoever signs in because an action was refused is no longer told to', async () => {
+  test('an action that takes a token says so before anything is filled in, and so does one that is refused', async () => {
     await using here = await visit(duet.url);
     const { page } = here;
     await here.go('#/actions/rest');
-    await page.getByRole('button', { name: 'Run' }).click();
+    const main = page.getByRole('main');
+    const told = main.getByText('Sign in to run rest');
+    await told.waitFor();
+    expect(await page.getByRole('button', { name: 'Run' }).count()).toBe(0);
+    await main.getByRole('button', { name: 'Sign in' }).click();
     const dialog = page.getByRole('dialog', { name: 'Sign in' });
     await dialog.getByLabel('Token').fill(await tokenOf('ann'));
-    const told = page.getByRole('main').getByText('This takes a token or an API key.');
-    await told.waitFor();
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await told.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Run' }).click();
     await page.getByText('rest has run.').waitFor();
+    await page.evaluate("location.hash = '#/actions/publish'");
+    await main.getByText('You may not run publish').waitFor();
+    expect(await page.getByRole('textbox', { name: 'note' }).count()).toBe(0);
+    expect(here.complaints).toEqual([]);
   });
 
   test('where nothing can be done to rows, keys select none, and leave the text to the browser', async () => {

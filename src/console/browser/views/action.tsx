@@ -7,7 +7,7 @@ import { send } from '../doors/send.ts';
 import { Fault, type FieldFault } from '../doors/wire.ts';
 import { dataLink } from '../links.ts';
 import { type Action, type FormField, nameOf, type Row, type Schema, typeOf } from '../schema/types.ts';
-import { door } from '../session.ts';
+import { door, mayRun } from '../session.ts';
 import { tell } from '../told.ts';
 import { isObject } from '../where.ts';
 import { useDock } from './dock.tsx';
@@ -15,6 +15,7 @@ import { useDraft } from './draft.ts';
 import { Fields } from './fields.tsx';
 import { Form, prefilled } from './form.tsx';
 import { Heading } from './heading.tsx';
+import { Refused } from './read-only.tsx';
 import { useReferred } from './referred.ts';
 import { Table } from './table.tsx';
 import { shownValue } from './value.tsx';
@@ -54,14 +55,18 @@ export function Run({ schema, action, query }: Props) {
         about={action.description}
         deprecated={action.deprecated}
       />
-      <Form
-        schema={schema}
-        fields={action.arguments}
-        draft={draft}
-        before={{}}
-        submit="Run"
-        onSave={() => draft.save(run)}
-      />
+      {mayRun(action) || draft.isChanged() ? (
+        <Form
+          schema={schema}
+          fields={action.arguments}
+          draft={draft}
+          before={{}}
+          submit="Run"
+          onSave={() => draft.save(run)}
+        />
+      ) : (
+        <Refused to={`run ${action.name}`} />
+      )}
       <section ref={shown} class="answer" aria-label="The answer" aria-live="polite">
         {answer.value && <Answered action={action} value={answer.value.value} schema={schema} />}
       </section>

@@ -18,7 +18,7 @@ import { Fields } from './fields.tsx';
 import { useFollowed } from './following.tsx';
 import { Form } from './form.tsx';
 import { Heading } from './heading.tsx';
-import { Empty, FaultNotice } from './parts.tsx';
+import { AllOf, Empty, FaultNotice } from './parts.tsx';
 import { Refused } from './read-only.tsx';
 
 export function Edit({ schema, resource, id }: { schema: Schema; resource: Resource; id: string }) {
@@ -127,14 +127,12 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
 
   const row = before.value?.row;
   if (isRefused(resource, 'UPDATE') && !draft.isChanged())
-    return <Refused resource={resource} write="UPDATE" />;
+    return <Refused to={`change ${resource.plural}`} resource={resource} />;
   if (!row) {
     if (fault.value && isAway(fault.value)) return <FaultNotice fault={fault.value} again={open} />;
     return fault.value ? (
       <Empty icon="search" title={fault.value.message}>
-        <a class="button" href={dataLink(resource.name)}>
-          All {resource.plural}
-        </a>
+        <AllOf {...resource} />
       </Empty>
     ) : null;
   }
@@ -143,14 +141,7 @@ export function Edit({ schema, resource, id }: { schema: Schema; resource: Resou
   const filled = resource.columns.filter((column) => !shown.some(({ name }) => name === column.name));
   return (
     <>
-      <Heading
-        title={labelled(resource, row)}
-        crumbs={
-          <>
-            <a href={dataLink(resource.name)}>{resource.name}</a> <a href={link}>{id}</a>
-          </>
-        }
-      />
+      <Heading title={labelled(resource, row)} type={resource.name} crumbs={<a href={link}>{id}</a>} />
       {news.value !== undefined && <News now={news.value} {...{ resource, row, meet }} />}
       {theirs.value?.row ? (
         <Conflict

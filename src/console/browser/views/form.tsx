@@ -49,13 +49,10 @@ export function Create({ schema, resource, query }: CreateProps) {
     return opened(resource, row);
   };
   if (isRefused(resource, 'CREATE') && !draft.isChanged())
-    return <Refused resource={resource} write="CREATE" />;
+    return <Refused to={`create ${resource.plural}`} resource={resource} />;
   return (
     <>
-      <Heading
-        title={`New ${resource.name}`}
-        crumbs={<a href={dataLink(resource.name)}>{resource.name}</a>}
-      />
+      <Heading title={`New ${resource.name}`} type={resource.name} />
       <Form
         schema={schema}
         fields={fields}
@@ -146,7 +143,12 @@ export function Form({
     const isReadable = incomplete.value.length === 0 && !Object.values(given.value).some(unreadable);
     if (isReadable) await onSave();
     // To where something is wrong, if anything is, once that is shown.
-    setTimeout(() => (form.current?.querySelector<HTMLElement>('[aria-invalid="true"]') ?? focused)?.focus());
+    setTimeout(() => {
+      const first = form.current?.querySelector<HTMLElement>('[aria-invalid="true"]');
+      (first ?? focused)?.focus();
+      // With its name: the focus itself leaves what is in sight where it is.
+      first?.scrollIntoView({ block: 'nearest' });
+    });
   };
   const wrong = (place: Place | Column) => {
     const value = given.value[place.name];

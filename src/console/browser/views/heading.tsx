@@ -2,11 +2,14 @@
 
 import type { ComponentChildren } from 'preact';
 import { numbered } from '../amounts.ts';
+import { dataLink } from '../links.ts';
 import { Prose } from './parts.tsx';
 
 interface HeadingProps {
   title: ComponentChildren;
-  /** Links to what it is a part of. */
+  /** The type that it belongs to. */
+  type?: string;
+  /** And what of that type. */
   crumbs?: ComponentChildren;
   /** What the schema file, or the console, says of it. */
   about?: string | undefined;
@@ -19,11 +22,15 @@ interface HeadingProps {
   children?: ComponentChildren;
 }
 
-export function Heading({ title, crumbs, about, deprecated, count, of, children }: HeadingProps) {
+export function Heading({ title, type, crumbs, about, deprecated, count, of, children }: HeadingProps) {
   return (
     <div class="heading">
       <div>
-        {crumbs && <p class="crumbs">{crumbs}</p>}
+        {type && (
+          <p class="crumbs">
+            <a href={dataLink(type)}>{type}</a> {crumbs}
+          </p>
+        )}
         <div class="title">
           <h1 dir="auto">
             {title} {deprecated && <span class="tag">deprecated</span>}

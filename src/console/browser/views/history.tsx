@@ -58,11 +58,8 @@ export function History({ schema, resource, id, after }: Props) {
     <>
       <Heading
         title={`History of ${image ? labelled(resource, image) : `${resource.name} ${id}`}`}
-        crumbs={
-          <>
-            <a href={dataLink(resource.name)}>{resource.name}</a> <a href={link}>{id}</a>
-          </>
-        }
+        type={resource.name}
+        crumbs={<a href={link}>{id}</a>}
       />
       {notice}
       {next && (

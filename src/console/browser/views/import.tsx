@@ -94,15 +94,12 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
     }
   };
 
-  if (isRefused(resource, 'CREATE')) return <Refused resource={resource} write="CREATE" />;
+  if (isRefused(resource, 'CREATE')) return <Refused to={`create ${resource.plural}`} resource={resource} />;
   const found = fault.value ? faultsByLine(fault.value, file.value?.read) : [];
   const told = [...faults, ...found].toSorted((one, other) => one.line - other.line);
   return (
     <>
-      <Heading
-        title={`Import into ${resource.name}`}
-        crumbs={<a href={dataLink(resource.name)}>{resource.name}</a>}
-      />
+      <Heading title={`Import into ${resource.name}`} type={resource.name} />
       <section
         aria-label="File"
         class={isOver.value ? 'drop over' : 'drop'}

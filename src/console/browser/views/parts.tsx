@@ -4,7 +4,9 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Fault, FieldFault } from '../doors/wire.ts';
+import { dataLink } from '../links.ts';
 import { isGone } from '../presence.ts';
+import type { Resource } from '../schema/types.ts';
 import { signingIn, token } from '../session.ts';
 
 const icons = {
@@ -66,9 +68,11 @@ interface FaultNoticeProps {
   /** Those that are told here; others have a place of their own. */
   errors?: readonly FieldFault[];
   again?: () => void;
+  /** In the words of the page. */
+  say?: (text: string) => string;
 }
 
-export function FaultNotice({ fault, errors = fault.errors, again }: FaultNoticeProps) {
+export function FaultNotice({ fault, errors = fault.errors, again, say = String }: FaultNoticeProps) {
   // That it is back does not send what was not sent.
   const wasGone = useRef(false);
   wasGone.current ||= isGone.value;
@@ -94,8 +98,8 @@ export function FaultNotice({ fault, errors = fault.errors, again }: FaultNotice
       </p>
     );
   // The console's own transactions have one operation, which nobody has numbered.
-  const message = fault.message.replace(/^Operation 0: /, '');
-  const others = [...new Set(errors.map(({ detail }) => detail))].filter(
+  const message = say(fault.message.replace(/^Operation 0: /, ''));
+  const others = [...new Set(errors.map(({ detail }) => say(detail)))].filter(
     (detail) => !message.startsWith(detail),
   );
   // A sum of errors says less than they do.
@@ -182,6 +186,15 @@ export function Empty({
       <strong>{title}</strong>
       {children}
     </div>
+  );
+}
+
+/** To all records of a type. */
+export function AllOf({ name, plural }: Pick<Resource, 'name' | 'plural'>) {
+  return (
+    <a class="button" href={dataLink(name)}>
+      All {plural}
+    </a>
   );
 }
 

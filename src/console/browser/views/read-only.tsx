@@ -1,9 +1,8 @@
 /** What the caller may not do with a type or a record, where it would otherwise look for it. */
 
-import { dataLink } from '../links.ts';
 import type { Operation, Resource } from '../schema/types.ts';
-import { isRefused, may } from '../session.ts';
-import { Empty, Icon } from './parts.tsx';
+import { isRefused, may, token } from '../session.ts';
+import { AllOf, Empty, Icon, SignIn } from './parts.tsx';
 
 type WriteOperation = Extract<Operation, 'CREATE' | 'UPDATE' | 'DELETE'>;
 
@@ -35,14 +34,11 @@ export function ReadOnly({ resource, writes, id }: Props) {
 }
 
 /** In place of a form that would be filled in for nothing. */
-export function Refused({ resource, write }: { resource: Resource; write: WriteOperation }) {
+export function Refused({ to, resource }: { to: string; resource?: Resource }) {
   return (
-    <Empty icon="lock" title={`You may not ${verbs[write]} ${resource.plural}`}>
-      {may(resource, 'LIST') && (
-        <a class="button" href={dataLink(resource.name)}>
-          All {resource.plural}
-        </a>
-      )}
+    <Empty icon="lock" title={`${token.value === '' ? 'Sign in to' : 'You may not'} ${to}`}>
+      <SignIn />
+      {resource && may(resource, 'LIST') && <AllOf {...resource} />}
     </Empty>
   );
 }

@@ -18,7 +18,7 @@ import { Fields } from './fields.tsx';
 import { Refresh, useFollowed } from './following.tsx';
 import { Heading } from './heading.tsx';
 import { allLink } from './list-place.ts';
-import { Empty, FaultNotice, Icon, Loading } from './parts.tsx';
+import { AllOf, Empty, FaultNotice, Icon, Loading } from './parts.tsx';
 import { ReadOnly } from './read-only.tsx';
 import { Table } from './table.tsx';
 import { undoing } from './undo.ts';
@@ -49,11 +49,7 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
           It never was there, was deleted, or is not visible to you.
           {past && ' If it was deleted, its history can bring it back.'}
         </span>
-        {resource.operations.has('LIST') && (
-          <a class="button" href={dataLink(resource.name)}>
-            All {resource.plural}
-          </a>
-        )}
+        {resource.operations.has('LIST') && <AllOf {...resource} />}
         {past}
       </Empty>
     );
@@ -64,9 +60,10 @@ export function Record({ schema, resource, id }: { schema: Schema; resource: Res
       {notice}
       <Heading
         title={labelled(resource, row)}
+        type={resource.name}
         crumbs={
           <>
-            <a href={dataLink(resource.name)}>{resource.name}</a> <span class="quiet">{id}</span>
+            <span class="quiet">{id}</span>
             <CopyKey text={id} />
           </>
         }

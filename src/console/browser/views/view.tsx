@@ -3,14 +3,14 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { place as here, type Place } from '../address.ts';
 import { graphqlWire } from '../doors/graphql.ts';
-import { dataLink, to } from '../links.ts';
+import { to } from '../links.ts';
 import type { Resource, Schema } from '../schema/types.ts';
 import { Framed } from './framed.tsx';
 import { Home } from './home.tsx';
 import { later } from './later.tsx';
 import { listAsk } from './list-place.ts';
 import { labelOf } from './operate/places.ts';
-import { Empty } from './parts.tsx';
+import { AllOf, Empty } from './parts.tsx';
 import { tools } from './tools.ts';
 
 const records = () => import('./records.ts');
@@ -136,11 +136,7 @@ function Nowhere({ resource }: { resource?: Resource }) {
   return (
     <Empty icon="search" title="There is nothing at this address">
       <span>The schema may have changed.</span>
-      {resource && (
-        <a class="button" href={dataLink(resource.name)}>
-          All {resource.plural}
-        </a>
-      )}
+      {resource && <AllOf {...resource} />}
       <a class="button" href={to([])}>
         Home
       </a>
