@@ -77,7 +77,8 @@ export function Dock({ schema }: { schema: Schema }) {
           <Icon name={dockOpen.value ? 'down' : 'up'} />
           {name}
         </button>
-        {dockOpen.value && entries.length > 1 && (
+        {/* What was done before is never taken for what this page would do. */}
+        {dockOpen.value && (lastWrite.value ?? entries[1]) && (
           <select
             aria-label="What to show"
             value={entry.title}

@@ -32,7 +32,12 @@ export function Field({ schema, input, column, value, before, wrong, tried, faul
   const own = column.fields
     ? faults.filter(({ pointer = '' }) => !/^#\/\w+(\/\d+)?\/[a-z_]/i.test(pointer))
     : faults;
-  const told = wrong !== undefined ? (left.value || tried ? [wrong] : []) : own.map(toldOf);
+  const told =
+    wrong !== undefined
+      ? left.value || tried
+        ? [wrong]
+        : []
+      : own.map((each) => toldOf(each).replace(column.name, label));
   return (
     <div
       class="field"

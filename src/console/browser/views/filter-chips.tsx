@@ -1,8 +1,8 @@
 /** What a list is filtered by, in words. */
 
 import type { ListAsk } from '../ask.ts';
-import { comparables, spoken } from '../filter-tree.ts';
-import { labelled, type Row, type Schema } from '../schema/types.ts';
+import { comparables, spoken, WORDS } from '../filter-tree.ts';
+import { labelled, type Resource, type Row, type Schema } from '../schema/types.ts';
 import { allOf, conditionsOf, isObject, type Where } from '../where.ts';
 import { listLink } from './list-place.ts';
 import { Icon } from './parts.tsx';
@@ -50,6 +50,16 @@ export function FilterChips({ ask, schema }: { ask: ListAsk; schema: Schema }) {
       )}
     </ul>
   );
+}
+
+/** What the service says of a condition, which it calls `beds gt`. */
+export function filterSaid(text: string, { columns }: Resource): string {
+  return text.replace(/^(\w+) (\w+)(?= (must|needs))/, (whole, field, operator) => {
+    const column = columns.find(({ name }) => name === field);
+    return operator in WORDS
+      ? `${column?.reference?.name ?? field} ${spoken(operator, column)}: this`
+      : whole;
+  });
 }
 
 /** What all has to hold, one by one. */

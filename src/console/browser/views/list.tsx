@@ -14,7 +14,7 @@ import { countAsk, useTotal } from './count.tsx';
 import { DeletedHere } from './deleted.tsx';
 import { type Shown, useDock } from './dock.tsx';
 import { Download } from './download.tsx';
-import { FilterChips, partsOf } from './filter-chips.tsx';
+import { FilterChips, filterSaid, partsOf } from './filter-chips.tsx';
 import { Refresh, useFollowed } from './following.tsx';
 import { Heading } from './heading.tsx';
 import { later } from './later.tsx';
@@ -150,7 +150,7 @@ function Listed({ schema, resource, query }: Props) {
       )}
       {panel.value === 'Views' && <Views ask={ask} onClose={close} />}
       {panel.value === 'Columns' && <ColumnChooser ask={ask} rows={rows} onClose={close} />}
-      {fault && <FaultNotice fault={fault} again={again} />}
+      {fault && <FaultNotice fault={fault} again={again} say={(text) => filterSaid(text, resource)} />}
       {fault && !isAway(fault) && (ask.after ?? ask.before) && (
         <p>
           <a href={listLink(first)}>Back to the first page</a>

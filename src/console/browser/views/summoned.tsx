@@ -151,7 +151,7 @@ function Palette({ schema }: { schema: Schema }) {
         aria-autocomplete="list"
         aria-activedescendant={entries.length > 0 ? `palette-${active.value}` : undefined}
         autocomplete="off"
-        placeholder="Find a type, record, action, page or command"
+        placeholder="A type, record, action or page"
         value={text.value}
         onInput={(event) => {
           text.value = event.currentTarget.value;

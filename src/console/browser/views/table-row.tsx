@@ -141,7 +141,7 @@ function cell(props: CellProps) {
   );
 }
 
-/** What opens the record. One whose name is null is told by its key, which does not look as if it were the name. */
+/** What opens the record. One whose name is null is told by the end of its key, which does not look as if it were the name. */
 function named(resource: Resource, row: Row, link: string, schema: Schema, tabIndex: number | undefined) {
   const { key, label } = resource;
   const short = shortKey(String(row[key.name]));
@@ -151,7 +151,7 @@ function named(resource: Resource, row: Row, link: string, schema: Schema, tabIn
       <>
         {shownValue(label, row, schema, true)}{' '}
         <a href={link} tabIndex={tabIndex}>
-          {resource.name} {short}
+          {resource.name} {short.replace(/.+…/, '…')}
         </a>
       </>
     );

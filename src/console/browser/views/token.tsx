@@ -5,6 +5,7 @@ import type { Fault } from '../doors/wire.ts';
 import { me, signIn } from '../operate.ts';
 import { signingIn, takeToken, token } from '../session.ts';
 import { tell } from '../told.ts';
+import { Check } from './operate/page.tsx';
 import { Dialog } from './parts.tsx';
 import { moment } from './value.tsx';
 
@@ -76,16 +77,7 @@ function TokenForm() {
           }}
         />
       </label>
-      <label class="line small">
-        <input
-          type="checkbox"
-          checked={isShown.value}
-          onChange={(event) => {
-            isShown.value = event.currentTarget.checked;
-          }}
-        />
-        Show
-      </label>
+      <Check of={isShown}>Show</Check>
       {fault.value && (
         <p class="fault" role="alert">
           {fault.value}

@@ -170,7 +170,7 @@ function Summary() {
         />
       </Figure>
       <Figure
-        title="Not answered as asked, per second"
+        title="Errors and refused, per second"
         figures={[
           ['errors', rate(all.errorsPerSecond)],
           ['refused', rate(all.refusedPerSecond)],

@@ -279,7 +279,7 @@ function NewWebhook({ onDone }: { onDone: () => void }) {
           <Line
             label="URL of the receiver"
             value={url}
-            placeholder="for example https://shop.example/hooks"
+            placeholder="https://shop.example/hooks"
             required
             wrong={wrong('url')}
           />
