@@ -29,7 +29,7 @@ interface File {
 async function bundle(
   entrypoints: string[],
   entry: string,
-  define: Record<string, string> = {},
+  { define, ...others }: Partial<Bun.BuildConfig> = {},
 ): Promise<File[]> {
   const { outputs } = await Bun.build({
     entrypoints,
@@ -40,6 +40,7 @@ async function bundle(
     publicPath: PREFIX,
     naming: { entry, chunk: '[name]-[hash].[ext]', asset: '[name]-[hash].[ext]' },
     define: { 'process.env.NODE_ENV': '"production"', ...define },
+    ...others,
   });
   return Promise.all(
     outputs.map(async (output) => ({
@@ -67,6 +68,26 @@ async function styles(): Promise<Uint8Array<ArrayBuffer>> {
       .replace(/;\}/g, '}')
       .trim(),
   );
+}
+
+/** A file that only names what another one has would be fetched before it, and for nothing: who imports it imports the other one. */
+function direct(files: readonly File[]): File[] {
+  const passing = /^import\{[^}]*\}from("[^"]+");export\{([^}]*)\};\s*$/;
+  let made = [...files];
+  for (const { url, bytes } of files) {
+    const [, from, names] = passing.exec(new TextDecoder().decode(bytes)) ?? [];
+    if (!from || !names) continue;
+    const renamed = names.replace(/([\w$]+) as ([\w$]+)/g, '$2:m.$1');
+    made = made
+      .filter((file) => file.url !== url)
+      .map((file) => {
+        if (!file.type.startsWith('text/javascript')) return file;
+        const text = new TextDecoder().decode(file.bytes);
+        const other = text.replaceAll(`import("${url}")`, () => `import(${from}).then((m)=>({${renamed}}))`);
+        return { ...file, bytes: new TextEncoder().encode(other) };
+      });
+  }
+  return made;
 }
 
 /** The list of what was made, as a module: so that an executable takes the files along. */
@@ -112,9 +133,12 @@ async function build(): Promise<File[]> {
   const page = (name: string) => join(browser, `${name}.html`);
   // Apart: what they had in common would be one more file to fetch for the first screen.
   const bundled = [
-    ...(await bundle([page('index')], '[name].[ext]')).map((file) => ({ ...file, isOwn: true })),
+    ...direct(await bundle([page('index')], '[name].[ext]', { modulePreload: false })).map((file) => ({
+      ...file,
+      isOwn: true,
+    })),
     ...(await bundle([page('graphiql'), page('reference')], '[name].[ext]', {
-      WORKERS: JSON.stringify(urls),
+      define: { WORKERS: JSON.stringify(urls) },
     })),
   ];
   const sheet = await styles();

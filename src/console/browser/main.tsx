@@ -10,13 +10,13 @@ import { token } from './session.ts';
 import { tell } from './told.ts';
 import { CallerNotice } from './views/caller.tsx';
 import { GoneNotice } from './views/gone.tsx';
-import { later } from './views/later.tsx';
+import { later, opened } from './views/later.tsx';
 import { FaultNotice, Loading } from './views/parts.tsx';
 import { Shell } from './views/shell.tsx';
 import { View } from './views/view.tsx';
 
-const Begin = later(async () => (await import('./views/opened.ts')).Begin);
-const FileNotice = later(async () => (await import('./views/opened.ts')).FileNotice);
+const Begin = later(opened, 'Begin');
+const FileNotice = later(opened, 'FileNotice');
 
 function App() {
   const isFileAll = isWaiting.value;

@@ -6,8 +6,22 @@ import { useEffect } from 'preact/hooks';
 import { isGone, look, returns } from '../presence.ts';
 import { Empty, Loading } from './parts.tsx';
 
+type PropsOf<View> = View extends (props: infer P) => unknown ? P & object : never;
+
+export const records = () => import('./records.ts');
+
+/** What people open beside the data: it is made of the same parts, which are fetched at the same time. */
+export const opened = () => {
+  void records().catch(() => {});
+  return import('./opened.ts');
+};
+
 /** Made once for each view, beside its place: what is fetched stays. */
-export function later<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+export function later<Views, Name extends keyof Views>(
+  load: () => Promise<Views>,
+  name: Name,
+): ComponentType<PropsOf<Views[Name]>> {
+  type P = PropsOf<Views[Name]>;
   // Whoever has come back while it was fetched is told of it, too, and not only whoever has asked for it.
   const known = signal<ComponentType<P> | undefined>(undefined);
   return (props: P) => {
@@ -17,7 +31,7 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
       failed.value = false;
       load().then(
         (loaded) => {
-          known.value = loaded;
+          known.value = loaded[name] as ComponentType<P>;
         },
         () => {
           failed.value = true;

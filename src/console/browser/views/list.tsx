@@ -17,7 +17,7 @@ import { Download } from './download.tsx';
 import { FilterChips, filterSaid, partsOf } from './filter-chips.tsx';
 import { Refresh, useFollowed } from './following.tsx';
 import { Heading } from './heading.tsx';
-import { later } from './later.tsx';
+import { later, opened } from './later.tsx';
 import { listAsk, listLink } from './list-place.ts';
 import { Pager } from './pager.tsx';
 import { Empty, FaultNotice, Icon, Loading, Name, SignIn } from './parts.tsx';
@@ -27,9 +27,9 @@ import { SelectedRows } from './selected-rows.tsx';
 import { useSelection } from './selection.ts';
 import { Table } from './table.tsx';
 
-const Filter = later(async () => (await import('./opened.ts')).Filter);
-const ColumnChooser = later(async () => (await import('./opened.ts')).ColumnChooser);
-const Views = later(async () => (await import('./opened.ts')).Views);
+const Filter = later(opened, 'Filter');
+const ColumnChooser = later(opened, 'ColumnChooser');
+const Views = later(opened, 'Views');
 
 interface Props {
   schema: Schema;

@@ -6,12 +6,12 @@ import type { ListAsk } from '../ask.ts';
 import { filterOf } from '../found.ts';
 import type { Row, Schema } from '../schema/types.ts';
 import { may } from '../session.ts';
-import { later } from './later.tsx';
+import { later, opened } from './later.tsx';
 import type { ManyProps } from './many.tsx';
 import type { Selection } from './selection.ts';
 
-const ChangeMany = later<ManyProps>(async () => (await import('./opened.ts')).ChangeMany);
-const DeleteMany = later<ManyProps>(async () => (await import('./opened.ts')).DeleteMany);
+const ChangeMany = later(opened, 'ChangeMany');
+const DeleteMany = later(opened, 'DeleteMany');
 
 interface Props {
   ask: ListAsk;

@@ -13,15 +13,15 @@ import { useKeptScroll } from '../scroll.ts';
 import { door, isRefused, mayRun, signingIn, theme, token } from '../session.ts';
 import { onShortcut, summoned } from '../shortcuts.ts';
 import { Dock } from './dock.tsx';
-import { later } from './later.tsx';
+import { later, opened } from './later.tsx';
 import { LeaveDialog } from './leave.tsx';
 import { offered } from './operate/places.ts';
 import { Icon, Name } from './parts.tsx';
 import { Toast } from './toast.tsx';
 import { tools } from './tools.ts';
 
-const Summoned = later(async () => (await import('./opened.ts')).Summoned);
-const TokenDialog = later(async () => (await import('./opened.ts')).TokenDialog);
+const Summoned = later(opened, 'Summoned');
+const TokenDialog = later(opened, 'TokenDialog');
 
 addEventListener('keydown', onShortcut);
 

@@ -7,25 +7,24 @@ import { to } from '../links.ts';
 import type { Resource, Schema } from '../schema/types.ts';
 import { Framed } from './framed.tsx';
 import { Home } from './home.tsx';
-import { later } from './later.tsx';
+import { later, opened, records } from './later.tsx';
 import { listAsk } from './list-place.ts';
 import { labelOf } from './operate/places.ts';
 import { AllOf, Empty } from './parts.tsx';
 import { tools } from './tools.ts';
 
-const records = () => import('./records.ts');
 // Whoever comes to a record waits for it while the service describes itself, and not after that.
 if (here.value.path[0] === 'data') void records();
 
-const List = later(async () => (await records()).List);
-const Record = later(async () => (await records()).Record);
-const Create = later(async () => (await records()).Create);
-const Edit = later(async () => (await records()).Edit);
-const Diagram = later(async () => (await import('./diagram.tsx')).Diagram);
-const History = later(async () => (await import('./opened.ts')).History);
-const Run = later(async () => (await import('./opened.ts')).Run);
-const Import = later(async () => (await import('./opened.ts')).Import);
-const Operate = later(async () => (await import('./opened.ts')).Operate);
+const List = later(records, 'List');
+const Record = later(records, 'Record');
+const Create = later(records, 'Create');
+const Edit = later(records, 'Edit');
+const Diagram = later(() => import('./diagram.tsx'), 'Diagram');
+const History = later(opened, 'History');
+const Run = later(opened, 'Run');
+const Import = later(opened, 'Import');
+const Operate = later(opened, 'Operate');
 
 export function View({ schema, place }: { schema: Schema; place: Place }) {
   const [area, ...rest] = place.path;
