@@ -13,24 +13,30 @@ export const place = signal<Place>(read());
 /** Where somebody wants to go who would lose something by it: they are asked, and this takes them there. */
 export const leaving = signal<(() => void) | undefined>(undefined);
 
-/** Whether the view holds what would be lost with it. */
-let isHeld = () => false;
+/** What would be lost with the view, if there is anything; what saves it without a question, as in cells, and what gives it up. */
+interface Held {
+  is(): boolean;
+  save?(): Promise<void>;
+  drop?(): void;
+}
+
+const holds = new Set<Held>();
+const isHeld = () => [...holds].some((each) => each.is());
 
 /** Asks from now on before the view is left; what it returns ends that. */
-export function hold(is: () => boolean): () => void {
-  isHeld = is;
-  return () => {
-    if (isHeld === is) release();
-  };
+export function hold(held: Held): () => void {
+  holds.add(held);
+  return () => void holds.delete(held);
 }
 
 /** What is held is saved, or may be lost. */
 export function release(): void {
-  isHeld = () => false;
+  for (const each of holds) each.drop?.();
+  holds.clear();
 }
 
 export function go(link: string): void {
-  leave(() => {
+  void leave(() => {
     location.hash = link;
   });
 }
@@ -42,12 +48,27 @@ export function retell(link: string): void {
   place.value = read();
 }
 
+/** Which entry of the history the view is. */
+export function entryNumber(): number {
+  return at;
+}
+
 /** Tells the entries of the history apart. */
 export function entry(): string {
   return at + location.hash;
 }
 
-function leave(where: () => void): void {
+/** Does what would take along what is held: once that is saved, or somebody has said so. */
+export async function leave(where: () => void): Promise<void> {
+  if (isHeld()) await saved();
+  ask(where);
+}
+
+async function saved(): Promise<void> {
+  await Promise.all([...holds].map((each) => each.is() && each.save?.()));
+}
+
+function ask(where: () => void): void {
   leaving.value = isHeld() ? where : undefined;
   if (!leaving.value) where();
 }
@@ -69,24 +90,37 @@ addEventListener('click', (event) => {
 let [shown, at] = [location.hash, numberOfEntry() ?? 0];
 number();
 
-addEventListener('popstate', () => {
+/** Steps that are taken while something is saved are taken together. */
+let isSaving = false;
+
+addEventListener('popstate', async () => {
+  if (isSaving) return;
+  if (isHeld() && !isHere()) {
+    isSaving = true;
+    await saved();
+    isSaving = false;
+  }
   const next = numberOfEntry();
   const { hash } = location;
-  // Back where the view still is, or a link to it, which makes a new entry in place of the old.
-  if (hash === shown && (next ?? at) === at) number();
+  if (isHere()) number();
   else if (!isHeld()) {
     [shown, at] = [hash, next ?? at + 1];
     number();
     place.value = read();
   } else if (next === undefined) {
     history.back();
-    go(hash);
+    ask(() => go(hash));
   } else {
     const steps = next - at;
     history.go(-steps);
-    leave(() => history.go(steps));
+    ask(() => history.go(steps));
   }
 });
+
+/** Back where the view still is, or at a link to it, which makes a new entry in place of the old. */
+function isHere(): boolean {
+  return location.hash === shown && (numberOfEntry() ?? at) === at;
+}
 
 function numberOfEntry(): number | undefined {
   return (history.state as { at: number } | null)?.at;

@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { hold } from '../address.ts';
 import type { Answer, Ask } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import { Fault } from '../doors/wire.ts';
@@ -9,6 +10,7 @@ import { type Column, labelled, type Resource, type Row, type Schema } from '../
 import { door } from '../session.ts';
 import { tell } from '../told.ts';
 import { Unreadable, wrongIn } from '../typed.ts';
+import { incompleteIn } from './draft.ts';
 import { FieldInput } from './field-input.tsx';
 import { LINE } from './typed-input.tsx';
 import { undoing } from './undo.ts';
@@ -28,7 +30,10 @@ export interface CellProps {
 export function CellEditor({ resource, column, row, schema, atEnd, onSaved, onClose }: CellProps) {
   const value = useSignal<unknown>(row[column.name]);
   const fault = useSignal('');
-  const saving = useRef(false);
+  const saving = useRef<Promise<void>>(undefined);
+  /** What cannot be saved: it is not tried again before it is another. */
+  const refused = useRef<unknown>({});
+  const isOver = useRef(false);
   const form = useRef<HTMLFormElement>(null);
   /** What the cell showed, or what somebody else has written by now and was told. */
   const seen = useRef(row[column.name]);
@@ -53,10 +58,22 @@ export function CellEditor({ resource, column, row, schema, atEnd, onSaved, onCl
     else if (input.value.length > LINE) input.selectionEnd = 0;
   }, []);
 
+  const isChanged = () => JSON.stringify(value.value) !== JSON.stringify(row[column.name]);
+  const isIncomplete = () => incompleteIn(form.current).length > 0;
+  useLayoutEffect(() =>
+    hold({
+      is: () => !isOver.current && (isChanged() || isIncomplete()),
+      save: leave,
+      drop: () => onClose(0),
+    }),
+  );
+
   useLayoutEffect(() => {
     const told = form.current?.querySelector<HTMLElement>('.fault');
     if (told) placed(told);
-  }, [fault.value]);
+    // In the last row, a list may end below the table.
+    else form.current?.scrollIntoView({ block: 'nearest' });
+  }, [fault.value, value.value]);
 
   /** Twice at the most: where another field was changed meanwhile, this one is written to the newer record. */
   const write = async (tries = 2): Promise<Answer | undefined> => {
@@ -75,37 +92,41 @@ export function CellEditor({ resource, column, row, schema, atEnd, onSaved, onCl
       return write(tries - 1);
     }
   };
-  const save = async (step: number) => {
-    if (saving.current) return;
-    const wrong = wrongIn(column, value.value);
-    if (JSON.stringify(value.value) === JSON.stringify(row[column.name])) onClose(step);
-    else if (wrong) fault.value = wrong;
-    else {
-      saving.current = true;
+  const saved = async (step: number) => {
+    const wrong = isIncomplete() ? 'This is not complete.' : isChanged() && wrongIn(column, value.value);
+    refused.current = value.value;
+    if (wrong) fault.value = wrong;
+    else if (!isChanged()) onClose(step);
+    else
       try {
         const { row: written, version } = (await write()) ?? {};
-        if (written) {
-          const back: Ask = {
-            do: 'update',
-            resource,
-            key,
-            changes: { [column.name]: seen.current },
-            version,
-          };
-          tell(
-            `Saved ${column.name} of ${labelled(resource, row)}`,
-            undoing(back, schema, `${column.name} is as it was`, ({ row: now }) => now && onSaved(now)),
-          );
-          onSaved(written, step);
-        }
+        if (!written) return;
+        const back: Ask = {
+          do: 'update',
+          resource,
+          key,
+          changes: { [column.name]: seen.current },
+          version,
+        };
+        tell(
+          `Saved ${column.name} of ${labelled(resource, row)}`,
+          undoing(back, schema, `${column.name} is as it was`, ({ row: now }) => now && onSaved(now)),
+        );
+        isOver.current = true;
+        onSaved(written, step);
       } catch (error) {
         const { message, errors } = error as Fault;
         fault.value = errors?.map(({ detail }) => detail).join(' ') || message;
-      } finally {
-        saving.current = false;
       }
-    }
   };
+  const save = (step: number) => {
+    saving.current ??= saved(step).finally(() => {
+      saving.current = undefined;
+    });
+    return saving.current;
+  };
+  /** Whoever goes elsewhere saves, but nothing that was refused as it is. */
+  const leave = async () => saving.current ?? (value.value === refused.current ? undefined : save(0));
   const onKeyDown = (event: KeyboardEvent) => {
     const target = event.target as Element;
     const isSave = event.key === 'Enter' && !event.shiftKey && !event.isComposing;
@@ -125,12 +146,13 @@ export function CellEditor({ resource, column, row, schema, atEnd, onSaved, onCl
     event.stopPropagation();
   };
   const onFocusOut = (event: FocusEvent) => {
-    if (event.relatedTarget && !form.current?.contains(event.relatedTarget as Node)) void save(0);
+    if (event.relatedTarget && !form.current?.contains(event.relatedTarget as Node)) void leave();
   };
   return (
     <form
       ref={form}
       class="cell"
+      data-name={column.name}
       aria-label={`Edit ${column.name}`}
       onSubmit={(event) => event.preventDefault()}
       onKeyDownCapture={onKeyDown}

@@ -1,5 +1,6 @@
 /** Chooses the columns of a table and their order. */
 
+import { leave } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
 import { allColumns, type Shown } from '../columns.ts';
 import type { Row } from '../schema/types.ts';
@@ -17,7 +18,7 @@ export function ColumnChooser({ ask, rows, onClose }: Props) {
   const others = allColumns(ask.resource, rows).filter(
     ({ name }) => !chosen.some((each) => each.name === name),
   );
-  const choose = (columns: readonly Shown[]) => chooseColumns(ask, columns);
+  const choose = (columns: readonly Shown[]) => leave(() => chooseColumns(ask, columns));
   const move = (at: number, by: number) => {
     const column = chosen[at];
     if (column) choose(chosen.toSpliced(at, 1).toSpliced(at + by, 0, column));

@@ -34,7 +34,7 @@ export function useDraft(first: Row): Draft {
   };
   // Whoever leaves has left at once, and not after the next frame.
   useLayoutEffect(() => {
-    const end = hold(() => isChanged() || incompleteIn(form.current).length > 0);
+    const end = hold({ is: () => isChanged() || incompleteIn(form.current).length > 0 });
     return () => {
       isOpen.current = false;
       end();

@@ -22,13 +22,14 @@ const COLUMNS = 12;
 const ROWS_BEYOND = 8;
 const COLUMNS_BEYOND = 2;
 
-/** `widths`: of the columns, once they are known; `kept`: a column that is drawn in any case. */
+/** `widths`: of the columns, once they are known; `row` and `column`: of a cell that is drawn in any case; below zero: of none. */
 export function useDrawn(
   section: Section,
   count: number,
   columns: number,
   widths: readonly number[] | undefined,
-  kept: number | undefined,
+  row: number,
+  column: number,
 ): Drawn {
   const height = useRef(36);
   const rowRange = useSignal<readonly [number, number]>([0, ROWS]);
@@ -56,15 +57,15 @@ export function useDrawn(
   // A window that is made larger shows more.
   useLook(section, look);
   const isCut = count > ROWS;
-  const first = isCut ? Math.min(Math.max(0, rowRange.value[0]), count - 1) : 0;
-  const last = isCut ? Math.min(count, Math.max(rowRange.value[1], first + 1)) : count;
+  const least = isCut ? Math.min(Math.max(0, rowRange.value[0]), count - 1) : 0;
+  const last = isCut ? Math.min(count, Math.max(rowRange.value[1], least + 1, row + 1)) : count;
   const [from, until] = (widths && columns > COLUMNS && columnRange.value) || [1, columns];
   return {
-    first,
+    first: row < 0 ? least : Math.min(least, row),
     last,
     height: isCut ? height.current : 0,
-    from: Math.max(1, Math.min(from, kept ?? from)),
-    until: Math.min(columns, Math.max(until, (kept ?? 0) + 1)),
+    from: Math.max(1, column < 0 ? from : Math.min(from, column)),
+    until: Math.min(columns, Math.max(until, column + 1)),
     look,
   };
 }

@@ -1,7 +1,7 @@
 /** The panel in which a filter is built, or written as JSON; what the service does not take stays in it. */
 
 import { useSignal } from '@preact/signals';
-import { go } from '../address.ts';
+import { go, leave } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
 import { send } from '../doors/send.ts';
 import type { Fault } from '../doors/wire.ts';
@@ -40,8 +40,10 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
     try {
       // What the service does not take stays here, to be mended.
       await send({ ...filtered, limit: 1, related: false }, door.value, schema);
-      go(listLink(filtered));
-      onClose();
+      void leave(() => {
+        go(listLink(filtered));
+        onClose();
+      });
     } catch (error) {
       const { message, errors } = error as Fault;
       const details = errors?.map(({ detail }) =>

@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { leave } from '../address.ts';
 import { follow } from '../doors/follow.ts';
 import { isGone } from '../presence.ts';
 import type { Resource } from '../schema/types.ts';
@@ -63,7 +64,13 @@ export function Refresh({ isLive, refresh }: { isLive: boolean; refresh: () => v
       Live
     </span>
   ) : (
-    <button type="button" aria-keyshortcuts="r" aria-label="Refresh" title="Refresh" onClick={refresh}>
+    <button
+      type="button"
+      aria-keyshortcuts="r"
+      aria-label="Refresh"
+      title="Refresh"
+      onClick={() => leave(refresh)}
+    >
       <Icon name="refresh" />
     </button>
   );

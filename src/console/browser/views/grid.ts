@@ -1,18 +1,18 @@
 /** A table in use: the arrows go from cell to cell, Enter and a double-click edit, a click and `o` open the record, Space selects the row. */
 
 import type { Signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
-import { go } from '../address.ts';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { go, leave } from '../address.ts';
 import { isList, type Shown } from '../columns.ts';
 import { dataLink } from '../links.ts';
 import type { Column, Resource, Row } from '../schema/types.ts';
 import { may } from '../session.ts';
 import type { Selection } from './selection.ts';
 
-/** A cell, by its row and its column. */
-export interface At {
-  readonly at: number;
-  readonly column: number;
+/** The cell that is edited, wherever its record and its column are by now. */
+export interface Edited {
+  readonly key: unknown;
+  readonly name: string;
   /** Whether it is edited from its end, as F2 does in spreadsheets. */
   readonly atEnd?: boolean;
 }
@@ -37,7 +37,10 @@ interface Props {
   columns: readonly Shown[];
   section: { readonly current: HTMLElement | null };
   drawn: { readonly height: number; readonly look: () => void };
-  editing: Signal<At | undefined>;
+  editing: Signal<Edited | undefined>;
+  /** Where that is; below zero where it is not. */
+  at: number;
+  column: number;
   selection?: Selection | undefined;
   onChanged?: (row: Row, column: Column) => void;
 }
@@ -84,24 +87,30 @@ export function useGrid(props: Props): Grid {
   };
   const edit = (at: number, column: number, atEnd = false) => {
     const [shown, row] = [columns[column], rows[at]];
-    if (shown && row && isEditable(shown, row)) editing.value = { at, column, atEnd };
+    if (shown && row && isEditable(shown, row))
+      void leave(() => {
+        editing.value = { key: row[resource.key.name], name: shown.name, atEnd };
+      });
     else if (!atEnd) open(at);
   };
   const close = (step: number) => {
-    const { at = 0, column = 0 } = editing.value ?? {};
+    const { at, column } = props;
     const row = rows[at] ?? {};
-    const next = columns.findIndex((shown, each) => each > column && isEditable(shown, row));
-    const before = columns.findLastIndex((shown, each) => each < column && isEditable(shown, row));
-    const to = step > 0 ? next : step < 0 ? before : -1;
+    const next = columns.find((shown, each) => each > column && isEditable(shown, row));
+    const before = columns.findLast((shown, each) => each < column && isEditable(shown, row));
+    const to = step > 0 ? next : step < 0 ? before : undefined;
     // Whoever is elsewhere by now stays there.
     const { activeElement } = document;
-    if (to === -1 && (activeElement === document.body || activeElement?.closest('form.cell')))
-      focus(at, column);
-    editing.value = to === -1 ? undefined : { at, column: to };
+    if (!to && (activeElement === document.body || activeElement?.closest('form.cell'))) focus(at, column);
+    editing.value = to && { key: row[resource.key.name], name: to.name };
   };
   const opening = useRef<ReturnType<typeof setTimeout>>(undefined);
   const wasEditing = useRef(false);
   useEffect(() => () => clearTimeout(opening.current), []);
+  // Not on another record, nor in another column.
+  useLayoutEffect(() => {
+    if (props.at < 0 || props.column < 0) editing.value = undefined;
+  });
   const editableAt = (event: MouseEvent) => {
     const target = event.target as Element;
     return target.closest(OWN) ? null : target.closest<HTMLTableCellElement>('td.editable');

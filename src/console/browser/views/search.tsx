@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { go, retell } from '../address.ts';
+import { go, leave, retell } from '../address.ts';
 import type { ListAsk } from '../ask.ts';
 import { RELEVANCE } from '../schema/types.ts';
 import { listLink } from './list-place.ts';
@@ -28,8 +28,10 @@ export function Search({ ask }: { ask: ListAsk }) {
     const next = ask.resource.searchable ? { search: text, sort } : { find: text };
     // One step back leads to the list as it was before the first letter.
     const follow = searched.current === '' ? go : retell;
-    searched.current = wanted;
-    follow(listLink({ ...ask, ...next }));
+    void leave(() => {
+      searched.current = wanted;
+      follow(listLink({ ...ask, ...next }));
+    });
   };
   useEffect(() => {
     const timer = setTimeout(search, PAUSE_MS);

@@ -14,7 +14,7 @@ import {
   type Schema,
 } from '../schema/types.ts';
 import { CellEditor } from './cell-editor.tsx';
-import type { At, Grid } from './grid.ts';
+import type { Edited, Grid } from './grid.ts';
 import type { Selection } from './selection.ts';
 import { CopyKey, directionOf, shortKey, shownValue, wholeText } from './value.tsx';
 
@@ -30,7 +30,7 @@ interface RowProps {
   resource: Resource;
   schema: Schema;
   selection: Selection | undefined;
-  editing: At | undefined;
+  editing: Edited | undefined;
   grid: Grid;
 }
 
@@ -64,7 +64,7 @@ export function RowOf(props: RowProps) {
           isEditable: grid.isEditable(shown, row),
           tabIndex: grid.tabIndex,
           choose: column === 0 && selection && <Choose {...{ selection, at, row, resource }} />,
-          editor: editing?.column === column && !isList(shown.of) && (
+          editor: editing?.name === shown.name && !isList(shown.of) && (
             <CellEditor
               key={`${row[resource.key.name]} ${shown.name}`}
               resource={resource}

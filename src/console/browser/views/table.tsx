@@ -9,7 +9,7 @@ import type { Column, Resource, Row, Schema } from '../schema/types.ts';
 import { useKeptScroll } from '../scroll.ts';
 import { remember, remembered } from '../session.ts';
 import { useDrawn } from './drawn.ts';
-import { type At, useGrid } from './grid.ts';
+import { type Edited, useGrid } from './grid.ts';
 import { listLink } from './list-place.ts';
 import type { Selection } from './selection.ts';
 import { ChooseAll, Head } from './table-head.tsx';
@@ -51,10 +51,12 @@ export function Table(props: Props) {
   const [widths, setWidths] = useFrozen(section, head, columns, page.current);
   useRoomForNumbers(section, columns, rows, widths, setWidths);
   const keep = useKeptScroll(section, 'table', ask !== undefined && isCurrent);
-  const editing = useSignal<At | undefined>(undefined);
+  const editing = useSignal<Edited | undefined>(undefined);
+  const at = rows.findIndex((row) => editing.value && row[resource.key.name] === editing.value.key);
+  const column = columns.findIndex(({ name }) => name === editing.value?.name);
   const wide = widths && columns.map(({ name }) => widths[name] ?? 0);
-  const drawn = useDrawn(section, rows.length, columns.length, wide, editing.value?.column);
-  const grid = useGrid({ ...props, section, drawn, columns, editing });
+  const drawn = useDrawn(section, rows.length, columns.length, wide, at, column);
+  const grid = useGrid({ ...props, section, drawn, columns, editing, at, column });
   const resize = (name: string, width: number, isDone: boolean) => {
     const put = Math.max(LEAST_WIDTH, width);
     if (widths) setWidths({ ...widths, [name]: put });
@@ -67,11 +69,11 @@ export function Table(props: Props) {
   // Whatever else changes around them, such as what is under way: rows that are as they were are not drawn again.
   const body = useMemo(
     () =>
-      rows.slice(drawn.first, drawn.last).map((row, at) => (
+      rows.slice(drawn.first, drawn.last).map((row, each) => (
         <RowOf
           // By its place: in another order, cells get other texts, and none is made anew.
-          key={drawn.first + at}
-          at={drawn.first + at}
+          key={drawn.first + each}
+          at={drawn.first + each}
           row={row}
           columns={columns}
           from={drawn.from}
@@ -79,7 +81,7 @@ export function Table(props: Props) {
           resource={resource}
           schema={schema}
           selection={selection}
-          editing={editing.value?.at === drawn.first + at ? editing.value : undefined}
+          editing={at === drawn.first + each ? editing.value : undefined}
           grid={grid}
         />
       )),
