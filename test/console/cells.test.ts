@@ -137,4 +137,111 @@ browsing('cells', () => {
       await shows(saved, 12);
     });
   });
+
+  test('the dialog that changes many rows asks before it takes along what was typed', async () => {
+    await using here = await editing(duet.url, 'REST', '#/data/Owner');
+    const { page } = here;
+    await here.go(place);
+    await page.getByRole('checkbox', { name: 'Select Clinic 5', exact: true }).click();
+    await page.getByRole('button', { name: 'Change…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Change 1 record?' });
+    await dialog.getByLabel('Field to change').selectOption('beds');
+    // Nothing is typed yet.
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Change…' }).click();
+    await dialog.getByLabel('Field to change').selectOption('beds');
+    await dialog.getByLabel('beds', { exact: true }).fill('9');
+    for (const close of [
+      () => page.keyboard.press('Escape'),
+      () => dialog.getByRole('button', { name: 'Cancel' }).click(),
+      () => page.evaluate('history.back()'),
+    ]) {
+      await close();
+      await question(page).getByRole('button', { name: 'Keep editing' }).click();
+      await shows(() => page.evaluate('location.hash'), place);
+      expect(await dialog.getByLabel('beds', { exact: true }).inputValue()).toBe('9');
+    }
+    await dialog.getByRole('button', { name: 'Change 1 record' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await question(page).count()).toBe(0);
+    expect((await duet.json('GET', '/clinics/5')).beds).toBe(9);
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('what stands before a page closes when another one is behind it', async () => {
+    await using here = await editing(duet.url, 'REST', '#/data/Owner');
+    const { page } = here;
+    const dialog = page.getByRole('dialog');
+    await here.go('#/data/Tag');
+    await page.keyboard.press('Control+k');
+    await dialog.waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Owner' }).waitFor();
+    await dialog.waitFor({ state: 'detached' });
+    await page.keyboard.press('?');
+    await dialog.waitFor();
+    await page.evaluate("location.hash = '#/data/Tag'");
+    await page.getByRole('heading', { name: 'Tag' }).waitFor();
+    await dialog.waitFor({ state: 'detached' });
+    await here.go(place);
+    await page.getByRole('checkbox', { name: 'Select Clinic 5', exact: true }).click();
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    await dialog.waitFor();
+    await page.evaluate("location.hash = '#/data/Clinic?sort=name'");
+    await dialog.waitFor({ state: 'detached' });
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('a long text and a list are in sight where they are edited, in one row and in the last', async () => {
+    const { id } = await duet.json('POST', '/clinics', {
+      name: 'Long',
+      note: 'one\ntwo\nthree\nfour\nfive\nsix',
+      words: ['de', 'en', 'fr'],
+    });
+    await using here = await editing(duet.url, 'REST', '#/data/Owner');
+    const { page } = here;
+    const table = page.getByRole('region', { name: 'Clinic table' });
+    const editor = page.locator('form.cell');
+    for (const query of [`id[eq]=${id}`, 'sort=id&limit=100'])
+      for (const column of [2, 3]) {
+        await here.go(`#/data/Clinic?${query}&_columns=name,note,words`);
+        await page
+          .getByRole('link', { name: 'Clinic 1', exact: true })
+          .or(page.getByText('Long'))
+          .first()
+          .waitFor();
+        await table.evaluate((each: any) => each.scrollTo(0, 1e6));
+        await page.locator('tr', { hasText: 'Long' }).locator(`td:nth-child(${column})`).dblclick();
+        await editor.waitFor();
+        const [whole, part] = [await table.boundingBox(), await editor.boundingBox()];
+        expect((part?.y ?? 0) + (part?.height ?? 0)).toBeLessThan((whole?.y ?? 0) + (whole?.height ?? 0));
+        // Below the head.
+        const head = await page.locator('thead').boundingBox();
+        expect(part?.y ?? 0).toBeGreaterThanOrEqual((head?.y ?? 0) + (head?.height ?? 0) - 1);
+        await page.keyboard.press('Escape');
+      }
+    // An empty list covers the row below it, or leaves it alone.
+    await duet.json('PUT', '/clinics/1', { words: [] });
+    await duet.json('PUT', '/clinics/2', { words: ['de', 'en'] });
+    await here.go('#/data/Clinic?sort=id&_columns=name,words');
+    await cell(page, 1, 2).dblclick();
+    await editor.waitFor();
+    const bottom = (each: any) => each.getBoundingClientRect().bottom;
+    expect(await editor.evaluate(bottom)).toBeGreaterThanOrEqual(
+      await cell(page, 2, 2).locator('.tag').first().evaluate(bottom),
+    );
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('the first letter takes the place of the record that a cell refers to', async () => {
+    await using here = await editing(duet.url, 'REST', '#/data/Clinic?_columns=name,ownerId');
+    const { page } = here;
+    await cell(page, 1, 2).dblclick({ position: { x: 90, y: 15 } });
+    await shows(() => page.getByRole('combobox', { name: 'ownerId' }).inputValue(), 'Ada');
+    await page.getByRole('option', { name: 'Grace' }).waitFor();
+    await page.keyboard.type('Gra');
+    await shows(() => page.getByRole('combobox', { name: 'ownerId' }).inputValue(), 'Gra');
+    expect(here.complaints).toEqual([]);
+  });
 });

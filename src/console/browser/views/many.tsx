@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { hold, leave } from '../address.ts';
 import { counted } from '../amounts.ts';
 import type { Ask, DeleteManyAsk, UpdateManyAsk } from '../ask.ts';
 import { wasDeleted } from '../deleted.ts';
@@ -34,8 +35,9 @@ export interface ManyProps {
 
 export function ChangeMany({ resource, schema, where, count, rows, onDone, onClose }: ManyProps) {
   const fields = fieldsOf(resource, resource.update);
-  const names = useSignal<readonly string[]>([]);
+  /** By the fields that were chosen, in their order; undefined as long as nothing is typed. */
   const given = useSignal<Row>({});
+  const names = Object.keys(given.value);
   const changes = Object.fromEntries(Object.entries(given.value).filter(([, value]) => value !== undefined));
   const ask: UpdateManyAsk = { do: 'updateMany', resource, where, changes, atMost: count };
   const wrongAt = (name: string) => {
@@ -44,15 +46,19 @@ export function ChangeMany({ resource, schema, where, count, rows, onDone, onClo
     if (isShared) return `${name} is unique: only one record can have this value`;
     return column && wrongIn(column, changes[name]);
   };
-  const isWrong = names.value.some(wrongAt);
+  const isWrong = names.some(wrongAt);
   const isReady = Object.keys(changes).length > 0 && !isWrong;
   const referred = useReferred(resource, isWrong ? [] : [changes], schema);
   const submit = `Change ${counted(count, 'record')}`;
   const fresh = useRef<HTMLDivElement>(null);
+  useLayoutEffect(
+    () => hold({ is: () => Object.values(given.value).some((value) => value !== undefined) }),
+    [],
+  );
   // Whoever has chosen a field is going to fill it in.
   useLayoutEffect(
     () => fresh.current?.querySelector<HTMLElement>('input, select, textarea')?.focus(),
-    [names.value.length],
+    [names.length],
   );
   return (
     <Confirmed
@@ -62,14 +68,18 @@ export function ChangeMany({ resource, schema, where, count, rows, onDone, onClo
       title={submit}
       isReady={isReady}
       done="Changed"
-      {...{ onDone, onClose }}
+      onDone={() => {
+        given.value = {};
+        onDone();
+      }}
+      onClose={() => leave(onClose)}
     >
       <Named {...{ resource, schema, rows, count }} changes={isWrong ? {} : referred(changes)} />
-      {names.value.map((name) => {
+      {names.map((name) => {
         const field = fields.find(({ column }) => column.name === name);
         return (
           field && (
-            <div key={name} ref={name === names.value.at(-1) ? fresh : null} class="changed">
+            <div key={name} ref={name === names.at(-1) ? fresh : null} class="changed">
               <Field
                 schema={schema}
                 input={{ name, required: false }}
@@ -91,7 +101,6 @@ export function ChangeMany({ resource, schema, where, count, rows, onDone, onClo
                 onClick={() => {
                   const { [name]: _, ...others } = given.value;
                   given.value = others;
-                  names.value = names.value.filter((each) => each !== name);
                 }}
               >
                 <Icon name="close" />
@@ -104,12 +113,12 @@ export function ChangeMany({ resource, schema, where, count, rows, onDone, onClo
         aria-label="Field to change"
         value=""
         onChange={(event) => {
-          names.value = [...names.value, event.currentTarget.value];
+          given.value = { ...given.value, [event.currentTarget.value]: undefined };
         }}
       >
-        <option value="">{names.value.length === 0 ? 'Field to change…' : 'Another field…'}</option>
+        <option value="">{names.length === 0 ? 'Field to change…' : 'Another field…'}</option>
         {fields
-          .filter(({ column }) => !names.value.includes(column.name))
+          .filter(({ column }) => !names.includes(column.name))
           .map(({ column }) => (
             <option key={column.name} value={column.name}>
               {column.reference?.name ?? column.name}
@@ -221,8 +230,8 @@ function Confirmed({ ask, schema, rows, title, isReady, done, onDone, onClose, c
         `${done} ${counted(written.length, 'record')}`,
         back.length > 0 ? () => takeBack(back, written.length, schema, onDone) : undefined,
       );
-      onClose();
       onDone();
+      onClose();
     } catch (error) {
       fault.value = error as Fault;
     } finally {

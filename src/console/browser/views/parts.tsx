@@ -3,6 +3,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { entryNumber, place } from '../address.ts';
 import type { Fault, FieldFault } from '../doors/wire.ts';
 import { dataLink } from '../links.ts';
 import { isGone } from '../presence.ts';
@@ -276,6 +277,12 @@ export function Dialog({
   children: ComponentChildren;
 }) {
   const ref = useRef<HTMLDialogElement>(null);
+  const step = place.value && entryNumber();
+  const opened = useRef(step);
+  // Nothing stands before a page that it was not opened on.
+  useLayoutEffect(() => {
+    if (step !== opened.current) onClose();
+  }, [step]);
   // Before the next key comes: no letter is lost.
   useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null;

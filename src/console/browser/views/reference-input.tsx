@@ -47,6 +47,8 @@ export function ReferenceInput({
   const { key } = target;
   const rows = results.value?.rows ?? [];
   const isNothing = value === null || value === undefined;
+  const record = known as Row | null | undefined;
+  const isKnown = record?.[key.name] === value;
 
   useEffect(() => {
     if (!open.value) return;
@@ -64,15 +66,13 @@ export function ReferenceInput({
     };
   }, [open.value, typed]);
 
+  const name = (row: Row) => {
+    labels.value = new Map([...labels.value, [row[key.name], labelled(target, row)]]);
+  };
   // A key that came with the address or with a record has a name too.
   useEffect(() => {
-    if (isNothing || value instanceof Unreadable || labels.value.has(value)) return;
-    const record = known as Row | null | undefined;
-    const name = (row: Row) => {
-      labels.value = new Map([...labels.value, [row[key.name], labelled(target, row)]]);
-    };
-    if (record && record[key.name] === value) name(record);
-    else if (target.operations.has('GET'))
+    if (isNothing || isKnown || value instanceof Unreadable || labels.value.has(value)) return;
+    if (target.operations.has('GET'))
       send({ do: 'get', resource: target, key: value, related: false }, door.value, schema).then(
         ({ row }) => row && name(row),
         () => {},
@@ -99,7 +99,7 @@ export function ReferenceInput({
     );
   };
   const choose = (row: Row) => {
-    labels.value = new Map([...labels.value, [row[key.name], labelled(target, row)]]);
+    name(row);
     open.value = false;
     if (onChoose) onChoose(row);
     else onChange(row[key.name]);
@@ -121,7 +121,11 @@ export function ReferenceInput({
       onChange(chosen.current);
     }
   };
-  const label = isNothing ? '' : (labels.value.get(value) ?? String(value));
+  const label = isNothing
+    ? ''
+    : record && isKnown
+      ? labelled(target, record)
+      : (labels.value.get(value) ?? String(value));
   const listId = `${common.id}-found`;
   return (
     <div class="reference">
