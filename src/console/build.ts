@@ -70,9 +70,9 @@ async function styles(): Promise<Uint8Array<ArrayBuffer>> {
   );
 }
 
-/** A file that only names what another one has would be fetched before it, and for nothing: who imports it imports the other one. */
+/** A file that only names what another one has would be fetched before it, and for nothing: the other one takes its place. */
 function direct(files: readonly File[]): File[] {
-  const passing = /^import\{[^}]*\}from("[^"]+");export\{([^}]*)\};\s*$/;
+  const passing = /^import\{[^}]*\}from"([^"]+)";export\{([^}]*)\};\s*$/;
   let made = [...files];
   for (const { url, bytes } of files) {
     const [, from, names] = passing.exec(new TextDecoder().decode(bytes)) ?? [];
@@ -82,9 +82,11 @@ function direct(files: readonly File[]): File[] {
       .filter((file) => file.url !== url)
       .map((file) => {
         if (!file.type.startsWith('text/javascript')) return file;
-        const text = new TextDecoder().decode(file.bytes);
-        const other = text.replaceAll(`import("${url}")`, () => `import(${from}).then((m)=>({${renamed}}))`);
-        return { ...file, bytes: new TextEncoder().encode(other) };
+        const text = new TextDecoder()
+          .decode(file.bytes)
+          .replaceAll(`import("${url}")`, (load) => `${load}.then((m)=>({${renamed}}))`)
+          .replaceAll(`"${from}"`, () => `"${url}"`);
+        return { ...file, url: file.url === from ? url : file.url, bytes: new TextEncoder().encode(text) };
       });
   }
   return made;
