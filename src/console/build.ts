@@ -113,13 +113,23 @@ function codingOf({ bytes }: File): 'br' | 'gzip' {
   return bytes.length <= BROTLI_BYTES ? 'br' : 'gzip';
 }
 
+/** How Brotli writes distances: short ones have codes of their own (direct), and the last bits of the others (postfix) theirs. */
+const DISTANCES = [
+  { postfix: 2, direct: 0 },
+  { postfix: 0, direct: 4 },
+  { postfix: 1, direct: 4 },
+  { postfix: 2, direct: 12 },
+];
+
 /** In which way Brotli makes the least of a text, only trying tells: they differ by up to a hundredth. */
-function smallest({ bytes, isOwn = false }: File): Uint8Array {
-  const { BROTLI_PARAM_MODE, BROTLI_PARAM_NPOSTFIX, BROTLI_MODE_GENERIC, BROTLI_MODE_FONT } = constants;
-  const ways = [BROTLI_MODE_GENERIC, BROTLI_MODE_FONT].flatMap((mode) =>
-    [0, 1, 2].map((postfix) => ({ [BROTLI_PARAM_MODE]: mode, [BROTLI_PARAM_NPOSTFIX]: postfix })),
+function smallest({ bytes, isOwn }: File): Uint8Array {
+  if (!isOwn) return brotliCompressSync(bytes);
+  const { BROTLI_PARAM_NPOSTFIX, BROTLI_PARAM_NDIRECT } = constants;
+  const all = DISTANCES.map(({ postfix, direct }) =>
+    brotliCompressSync(bytes, {
+      params: { [BROTLI_PARAM_NPOSTFIX]: postfix, [BROTLI_PARAM_NDIRECT]: direct },
+    }),
   );
-  const all = (isOwn ? ways : ways.slice(0, 1)).map((params) => brotliCompressSync(bytes, { params }));
   return all.reduce((least, each) => (each.length < least.length ? each : least));
 }
 

@@ -275,7 +275,6 @@ describe.if(hasPgBouncer)('PgBouncer in transaction mode', () => {
       'conformance/reading-shapes',
       'conformance/one-moment',
       'conformance/rule-races',
-      'conformance/caseless-evolution',
     ].map((name) => join('test', `${name}.test.ts`));
     // What is on SQLite has no pooler.
     const only = ['-t', '^((?!sqlite).)*$'];
