@@ -50,6 +50,8 @@ browsing('cells', () => {
     page.locator(`tr[aria-rowindex="${row + 1}"] td:nth-child(${column})`);
   const beds = (page: Page) => page.getByRole('textbox', { name: 'beds' });
   const edit = async (page: Page, text: string) => {
+    // Not before the rows are in this order: those that were there before give way a moment later.
+    await cell(page, 2, 1).getByText('Clinic 2', { exact: true }).waitFor();
     await cell(page, 2, 2).dblclick();
     await beds(page).fill(text);
   };
