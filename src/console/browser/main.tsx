@@ -8,15 +8,16 @@ import { file, followFile, isWaiting, readFile } from './schema/file.ts';
 import { refresh, schema, schemaFault } from './schema/load.ts';
 import { token } from './session.ts';
 import { tell } from './told.ts';
+import { beside } from './views/beside.ts';
 import { CallerNotice } from './views/caller.tsx';
 import { GoneNotice } from './views/gone.tsx';
-import { later, opened } from './views/later.tsx';
+import { later } from './views/later.tsx';
 import { FaultNotice, Loading } from './views/parts.tsx';
 import { Shell } from './views/shell.tsx';
 import { View } from './views/view.tsx';
 
-const Begin = later(opened, 'Begin');
-const FileNotice = later(opened, 'FileNotice');
+const Begin = later(beside, 'Begin');
+const FileNotice = later(beside, 'FileNotice');
 
 function App() {
   const isFileAll = isWaiting.value;

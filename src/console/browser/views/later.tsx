@@ -8,13 +8,8 @@ import { Empty, Loading } from './parts.tsx';
 
 type PropsOf<View> = View extends (props: infer P) => unknown ? P & object : never;
 
-export const records = () => import('./records.ts');
-
-/** What people open beside the data: it is made of the same parts, which are fetched at the same time. */
-export const opened = () => {
-  void records().catch(() => {});
-  return import('./opened.ts');
-};
+/** What people open beside the data. */
+export const opened = () => import('./opened.ts');
 
 /** Made once for each view, beside its place: what is fetched stays. */
 export function later<Views, Name extends keyof Views>(

@@ -12,16 +12,17 @@ import type { Door, Schema } from '../schema/types.ts';
 import { useKeptScroll } from '../scroll.ts';
 import { door, isRefused, mayRun, signingIn, theme, token } from '../session.ts';
 import { onShortcut, summoned } from '../shortcuts.ts';
+import { beside } from './beside.ts';
 import { Dock } from './dock.tsx';
-import { later, opened } from './later.tsx';
+import { later } from './later.tsx';
 import { LeaveDialog } from './leave.tsx';
 import { offered } from './operate/places.ts';
 import { Icon, Name } from './parts.tsx';
 import { Toast } from './toast.tsx';
 import { tools } from './tools.ts';
 
-const Summoned = later(opened, 'Summoned');
-const TokenDialog = later(opened, 'TokenDialog');
+const Summoned = later(beside, 'Summoned');
+const TokenDialog = later(beside, 'TokenDialog');
 
 addEventListener('keydown', onShortcut);
 

@@ -5,9 +5,10 @@ import { place as here, type Place } from '../address.ts';
 import { graphqlWire } from '../doors/graphql.ts';
 import { to } from '../links.ts';
 import type { Resource, Schema } from '../schema/types.ts';
+import { beside, records } from './beside.ts';
 import { Framed } from './framed.tsx';
 import { Home } from './home.tsx';
-import { later, opened, records } from './later.tsx';
+import { later } from './later.tsx';
 import { listAsk } from './list-place.ts';
 import { labelOf } from './operate/places.ts';
 import { AllOf, Empty } from './parts.tsx';
@@ -21,10 +22,10 @@ const Record = later(records, 'Record');
 const Create = later(records, 'Create');
 const Edit = later(records, 'Edit');
 const Diagram = later(() => import('./diagram.tsx'), 'Diagram');
-const History = later(opened, 'History');
-const Run = later(opened, 'Run');
-const Import = later(opened, 'Import');
-const Operate = later(opened, 'Operate');
+const History = later(beside, 'History');
+const Run = later(beside, 'Run');
+const Import = later(beside, 'Import');
+const Operate = later(beside, 'Operate');
 
 export function View({ schema, place }: { schema: Schema; place: Place }) {
   const [area, ...rest] = place.path;
