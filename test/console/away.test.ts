@@ -64,7 +64,7 @@ browsing('while the service is away', () => {
     await told.waitFor();
     // One truth at the top and at the button.
     await told
-      .getByText('When it is back, data is read again by itself; what was not sent must be sent again.')
+      .getByText('When it is back, data is read again; what was not sent must be sent again.')
       .waitFor();
     await page.getByText('Not sent. Try again when the service is back.').waitFor();
     await page.evaluate("location.hash = '#/data/Rack'");

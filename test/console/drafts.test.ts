@@ -193,6 +193,24 @@ browsing('drafts', () => {
       await page.goForward();
       await page.goBack();
       await shows(shown, { ...first, value: ['Adam'] });
+      // Nor does another page take it, built or written; once it is applied, it is no draft any more.
+      await here.go('#/schema');
+      await page.getByRole('heading', { name: 'Schema' }).waitFor();
+      await page.goBack();
+      await page.getByRole('button', { name: 'Filter' }).click();
+      await shows(shown, { ...first, value: ['Adam'] });
+      await page.getByRole('button', { name: 'Edit as JSON' }).click();
+      await page.getByLabel('The filter as JSON').fill('{"name":{"eq":"Gra');
+      await page.getByRole('button', { name: 'Close' }).click();
+      await page.getByRole('button', { name: 'Filter' }).click();
+      expect(await page.getByLabel('The filter as JSON').inputValue()).toBe('{"name":{"eq":"Gra');
+      await page.getByLabel('The filter as JSON').fill('{"name":{"eq":"Grace"}}');
+      await page.getByRole('button', { name: 'Apply' }).click();
+      await page.getByRole('gridcell', { name: 'Grace' }).waitFor();
+      await page.goBack();
+      await page.getByRole('gridcell', { name: 'Ada' }).waitFor();
+      await page.getByRole('button', { name: 'Filter' }).click();
+      await shows(shown, first);
     });
   });
 

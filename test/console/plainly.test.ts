@@ -128,7 +128,7 @@ browsing('pages of operators', () => {
     await table.evaluate((each: any) => each.scrollTo(9999, 0));
     await shows(shaded, [true, false]);
     await page
-      .getByText('By route, whole requests are timed; by operation, the execution alone; both are estimates.')
+      .getByText('By route, whole requests; by operation, the execution alone; both estimated.')
       .waitFor();
     expect(here.complaints).toEqual([]);
   });

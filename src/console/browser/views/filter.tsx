@@ -14,17 +14,34 @@ import { begun, GroupEditor } from './filter-parts.tsx';
 import { listLink, operand } from './list-place.ts';
 import { focusFirst } from './parts.tsx';
 
+interface Draft {
+  readonly group: Group;
+  readonly json: string;
+  readonly written: boolean;
+}
+
+/** What was built and not applied, by the list that it is for: a look at another page loses none of it. */
+const drafts = new Map<string, Draft>();
+
 export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema; onClose: () => void }) {
   const { resource } = ask;
   const shown = groupOf(ask.where, resource, schema);
-  const group = useSignal<Group>(shown && shown.parts.length > 0 ? shown : begun(resource, schema));
-  const json = useSignal(JSON.stringify(ask.where ?? {}, null, 2));
-  const written = useSignal(shown === undefined);
+  const place = JSON.stringify([resource.name, ask.where]);
+  const { group, json, written } = drafts.get(place) ?? {
+    group: shown && shown.parts.length > 0 ? shown : begun(resource, schema),
+    json: JSON.stringify(ask.where ?? {}, null, 2),
+    written: shown === undefined,
+  };
   const faults = useSignal<readonly string[]>([]);
+  const set = (next: Partial<Draft>) => {
+    drafts.set(place, { group, json, written, ...next });
+    // What was wrong is not what is there now; and this draws the panel anew.
+    faults.value = [];
+  };
 
   /** What is written; told, where it is no filter. */
   const parsed = (): Where | undefined => {
-    const read = readJson(json.value);
+    const read = readJson(json);
     const why = unreadable(read)?.why ?? (isObject(read) ? '' : 'This is not a JSON object.');
     faults.value = why ? [why] : [];
     return why ? undefined : (read as Where);
@@ -32,8 +49,8 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
   const apply = async (event: Event) => {
     event.preventDefault();
     faults.value = [];
-    const where = written.value ? parsed() : whereOf(group.value, resource, schema, operand);
-    const open = written.value ? undefined : emptyIn(group.value);
+    const where = written ? parsed() : whereOf(group, resource, schema, operand);
+    const open = written ? undefined : emptyIn(group);
     if (open) faults.value = [`${open.path} ${spoken(open.operator)}: give a text, or remove the condition`];
     if (faults.value.length > 0) return;
     const filtered = { ...ask, where: where && Object.keys(where).length > 0 ? where : undefined };
@@ -41,6 +58,7 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
       // What the service does not take stays here, to be mended.
       await send({ ...filtered, limit: 1, related: false }, door.value, schema);
       void leave(() => {
+        drafts.delete(place);
         go(listLink(filtered));
         onClose();
       });
@@ -59,45 +77,33 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
     }
   };
   const turn = () => {
-    if (!written.value)
-      json.value = JSON.stringify(whereOf(group.value, resource, schema, operand) ?? {}, null, 2);
-    else {
-      const read = groupOf(parsed(), resource, schema);
-      if (faults.value.length > 0) return;
-      if (!read) {
-        faults.value = ['The builder cannot show this filter. It can be applied as it is.'];
-        return;
-      }
-      group.value = read;
+    if (!written) {
+      set({ written: true, json: JSON.stringify(whereOf(group, resource, schema, operand) ?? {}, null, 2) });
+      return;
     }
-    faults.value = [];
-    written.value = !written.value;
+    const read = groupOf(parsed(), resource, schema);
+    if (read && faults.value.length === 0) set({ written: false, group: read });
+    else if (!read) faults.value = ['The builder cannot show this filter. It can be applied as it is.'];
   };
   return (
     <form ref={focusFirst} class="filter" aria-label="Filter" onSubmit={apply}>
-      {written.value ? (
+      {written ? (
         <label class="written">
           The filter as JSON, as REST and GraphQL accept it
           <textarea
             class="mono"
             rows={6}
             spellcheck={false}
-            value={json.value}
-            onInput={(event) => {
-              json.value = event.currentTarget.value;
-              faults.value = [];
-            }}
+            value={json}
+            onInput={(event) => set({ json: event.currentTarget.value })}
           />
         </label>
       ) : (
         <GroupEditor
-          group={group.value}
+          group={group}
           resource={resource}
           schema={schema}
-          onChange={(next) => {
-            group.value = next;
-            faults.value = [];
-          }}
+          onChange={(next) => set({ group: next })}
         />
       )}
       {faults.value.length > 0 && (
@@ -115,7 +121,7 @@ export function Filter({ ask, schema, onClose }: { ask: ListAsk; schema: Schema;
           Close
         </button>
         <button type="button" class="plain" onClick={turn}>
-          {written.value ? 'Use the builder' : 'Edit as JSON'}
+          {written ? 'Use the builder' : 'Edit as JSON'}
         </button>
       </div>
     </form>

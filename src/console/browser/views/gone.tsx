@@ -11,7 +11,7 @@ export function GoneNotice() {
     // It is there before it has something to say, so that it is read aloud.
     <div role="status" class={isGone.value || why ? 'notice bad gone' : 'gone'}>
       {isGone.value
-        ? 'The service cannot be reached. What was read and typed stays here. When it is back, data is read again by itself; what was not sent must be sent again.'
+        ? 'The service cannot be reached. What was read and typed stays here. When it is back, data is read again; what was not sent must be sent again.'
         : why && `${why} Trying again…`}
     </div>
   );

@@ -134,7 +134,7 @@ export function Import({ schema, resource }: { schema: Schema; resource: Resourc
               )}
             </>
           ) : (
-            'Drop a file here: CSV or TSV with a line of names, JSON, or one JSON object per line (NDJSON)'
+            'Drop a file here: CSV or TSV with a line of names, JSON or NDJSON'
           )}
         </span>
         <input

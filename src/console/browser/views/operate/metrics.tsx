@@ -70,7 +70,7 @@ export function Metrics() {
     <>
       <Heading
         title="Metrics"
-        about="Read from `/metrics` every two seconds; pages of operators are not counted. Plots: two minutes; numbers: 30 seconds. p95: 95 of 100 took no longer. By route, whole requests are timed; by operation, the execution alone; both are estimates. Refused: 4xx; errors: 5xx."
+        about="Read from `/metrics` every two seconds, without pages of operators. Plots: two minutes; numbers: 30 seconds. p95: 95 of 100 took no longer. By route, whole requests; by operation, the execution alone; both estimated. Refused: 4xx; errors: 5xx."
       >
         {(!fault.value || isAway(fault.value)) && (
           <button
