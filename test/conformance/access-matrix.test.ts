@@ -5,7 +5,7 @@ import { type ConstDirectiveNode, Kind, parse, print, visit } from 'graphql';
 import { accessRules } from '../../src/access/faults.ts';
 import { readSchema } from '../../src/schema/read.ts';
 import { type AppUnderTest, databases, openApp } from '../app.ts';
-import { doors, ways } from './access-doors.ts';
+import { doors, type Way, ways } from './access-doors.ts';
 import { headersOf, Matrix, SECRET } from './access-matrix.ts';
 import { callers, type Name, names, newWorld, sdl, shapes, type Who } from './access-world.ts';
 
@@ -13,10 +13,13 @@ const env = { AUTH_SECRET: SECRET };
 /** A world that is wrong in one place is wrong in many; these are enough to see where. */
 const MOST_SHOWN = 5;
 
-async function* everything(matrix: Matrix): AsyncGenerator<string> {
+/** Which way a write comes is nothing to the database: of each door one is enough on PostgreSQL, alone and as a part of a whole. */
+const waysOn = { sqlite: ways, postgres: ['rest', 'atomic'] } as const;
+
+async function* everything(matrix: Matrix, of: readonly Way[]): AsyncGenerator<string> {
   for (const name of names) {
     yield* matrix.reads(name);
-    yield* matrix.writes(name, ways);
+    yield* matrix.writes(name, of);
   }
 }
 
@@ -33,7 +36,8 @@ for (const database of databases)
       test(`${who.name} sees and does what the rules say`, async () => {
         const matrix = new Matrix(app, world, who, await headersOf(who));
         const found: string[] = [];
-        for await (const difference of everything(matrix)) if (found.push(difference) === MOST_SHOWN) break;
+        for await (const difference of everything(matrix, waysOn[database]))
+          if (found.push(difference) === MOST_SHOWN) break;
         expect(found).toEqual([]);
         expect(matrix.cases).toBeGreaterThan(1000);
       }, 300_000);
