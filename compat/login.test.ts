@@ -18,7 +18,7 @@ browsing('login', () => {
 
   /** Somebody in a browser of their own, and what they do there. */
   async function person(email: string) {
-    const { page, complaints } = await visit(example.page, { isFirst: true });
+    const { page, complaints } = await visit(example.page, { isFirst: true, isDrawn: true });
     await page.goto(example.page);
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     return {

@@ -13,7 +13,7 @@ browsing('react', () => {
 
   test('what one writes, all see; what was changed meanwhile is not written over', async () => {
     const watcher = async () => {
-      const { page, complaints } = await visit(example.page, { isFirst: true });
+      const { page, complaints } = await visit(example.page, { isFirst: true, isDrawn: true });
       await page.goto(example.page);
       return {
         page,

@@ -52,14 +52,14 @@ const UNDRAWN = ['--enable-begin-frame-control', '--run-all-compositor-stages-be
 /** One that draws, and one that does not. */
 const launched = new Map<boolean, Promise<Browser>>();
 
-function browser(isUndrawn: boolean): Promise<Browser> {
-  const known = launched.get(isUndrawn);
+function browser(isDrawn: boolean): Promise<Browser> {
+  const known = launched.get(isDrawn);
   if (known) return known;
   const launching = chromium.launch({
     executablePath: CHROMIUM,
-    args: [...FLAGS.split(' '), ...(isUndrawn ? UNDRAWN : []), `--disable-features=${OFF}`],
+    args: [...FLAGS.split(' '), ...(isDrawn ? [] : UNDRAWN), `--disable-features=${OFF}`],
   });
-  launched.set(isUndrawn, launching);
+  launched.set(isDrawn, launching);
   // Not with the file that needed it first: the next one goes on with its pages.
   atTheEnd(async () => (await launching).close());
   return launching;
@@ -68,14 +68,14 @@ function browser(isUndrawn: boolean): Promise<Browser> {
 /** Pages that nobody visits any more, by the wishes they were opened with: a new one takes twice as much of the processor. */
 const idle = new Map<string, Page>();
 
-async function opened(options: BrowserContextOptions, isUndrawn: boolean): Promise<Page> {
+async function opened(options: BrowserContextOptions, isDrawn: boolean): Promise<Page> {
   // What moves, or changes its colour bit by bit, would stay where it begins.
-  const still = isUndrawn ? ({ reducedMotion: 'reduce' } as const) : {};
+  const still = isDrawn ? {} : ({ reducedMotion: 'reduce' } as const);
   const viewport = { width: 1280, height: 900 };
-  const context = await (await browser(isUndrawn)).newContext({ viewport, ...still, ...options });
+  const context = await (await browser(isDrawn)).newContext({ viewport, ...still, ...options });
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   const page = await context.newPage();
-  return isUndrawn ? undrawn(page) : page;
+  return isDrawn ? page : undrawn(page);
 }
 
 /** Another page instead of this one, which can be told to have a frame. */
@@ -144,17 +144,17 @@ export interface Wishes extends BrowserContextOptions {
   /** In a browser that has fetched nothing yet. */
   readonly isFirst?: boolean;
   /**
-   * Not drawn, for what is typed, sent and read, where nobody looks: no animation begins there, such as that by which what takes
-   * long is shown, and pages that are opened beside it have no frames at all, without which nothing can be clicked.
+   * Drawn, for what is seen, and for frames inside of the page. Elsewhere nobody looks: no animation begins there, such as that by
+   * which what takes long is shown, and pages that are opened beside it have no frames at all, without which nothing can be clicked.
    */
-  readonly isUndrawn?: boolean;
+  readonly isDrawn?: boolean;
 }
 
 export async function visit(url: string, wishes: Wishes = {}): Promise<Visit> {
-  const { isFirst = false, isUndrawn = false, ...options } = wishes;
-  const like = JSON.stringify([isUndrawn, options]);
-  const page = (isFirst ? undefined : idle.get(like)) ?? (await opened(options, isUndrawn));
-  const stop = isUndrawn ? frames(page) : undefined;
+  const { isFirst = false, isDrawn = false, ...options } = wishes;
+  const like = JSON.stringify([isDrawn, options]);
+  const page = (isFirst ? undefined : idle.get(like)) ?? (await opened(options, isDrawn));
+  const stop = isDrawn ? undefined : frames(page);
   if (!isFirst) idle.delete(like);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));

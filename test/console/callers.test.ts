@@ -257,7 +257,7 @@ browsing('callers', () => {
   });
 
   test('the reference is used by whoever is signed in at the moment, and shows nobody the token', async () => {
-    await using here = await visit(duet.url);
+    await using here = await visit(duet.url, { isDrawn: true });
     const { page } = here;
     const token = await tokenOf('ann');
     await here.go('#/reference');

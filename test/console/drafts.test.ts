@@ -150,7 +150,7 @@ browsing('drafts', () => {
     });
 
     test('what two tabs change is not mixed up', async () => {
-      await using here = await between(duet, door, { isUndrawn: false });
+      await using here = await between(duet, door, { isDrawn: true });
       const { page, id } = here;
       await here.input('nick').fill('of the first');
       const other = await page.context().newPage();

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { browsing, service, shows, visit } from './browser.ts';
 import { museum } from './museum.ts';
 
-const NARROW = { viewport: { width: 360, height: 740 } };
+const NARROW = { isDrawn: true, viewport: { width: 360, height: 740 } };
 
 // How it looks is the same whatever database it comes from.
 browsing('at first sight', () => {
@@ -44,7 +44,7 @@ browsing('at first sight', () => {
   });
 
   test('the editor of a reference shows choices at once, and ends as that of any other cell', async () => {
-    await using here = await visit(duet.url);
+    await using here = await visit(duet.url, { isDrawn: true });
     const { page } = here;
     const { keyboard } = page;
     await here.go('#/data/Exhibit?_columns=title,hallId,makerId');
@@ -119,7 +119,7 @@ browsing('at first sight', () => {
       }, name);
     const brokenWithin = (all: string[][]) =>
       all.flatMap(([, ...later]) => later).filter((line) => /^[a-z]/.test(line));
-    await using wide = await visit(duet.url);
+    await using wide = await visit(duet.url, { isDrawn: true });
     await wide.go('#/');
     const seen = await lines(wide.page, type);
     expect(seen.map((each) => each.length > 1)).toEqual([true, true]);
@@ -136,7 +136,7 @@ browsing('at first sight', () => {
   test('columns are as wide as what is in them after another filter, page or window, and stay while one edits and sorts', async () => {
     const names = ['Ada', 'Countess Ada Lovelace, born Byron'];
     for (const [at, name] of names.entries()) await duet.json('POST', '/countries', { code: `Z${at}`, name });
-    await using here = await visit(duet.url);
+    await using here = await visit(duet.url, { isDrawn: true });
     const { page } = here;
     const width = () =>
       page
@@ -180,7 +180,7 @@ browsing('at first sight', () => {
   });
 
   test('values of an enum that are deprecated come last and say so, in forms and in filters', async () => {
-    await using here = await visit(duet.url);
+    await using here = await visit(duet.url, { isDrawn: true });
     const { page } = here;
     const last = (of: string) =>
       page.locator(of).evaluateAll((all: any[]) => [all.length, all.at(-1)?.textContent, all.at(-1)?.title]);
@@ -203,7 +203,7 @@ browsing('at first sight', () => {
   });
 
   test.each([360, 1280])('at %d px a long text leaves room for the rest of its record', async (width) => {
-    await using here = await visit(duet.url, { viewport: { width, height: 740 } });
+    await using here = await visit(duet.url, { isDrawn: true, viewport: { width, height: 740 } });
     const { page } = here;
     await here.go('#/data/Exhibit/record/2');
     const text = page.locator('dl.fields > div', { hasText: 'A long text.' }).locator('dd > div');
@@ -229,7 +229,7 @@ browsing('at first sight', () => {
   });
 
   test('a form shows below its inputs what only the service fills in', async () => {
-    await using here = await visit(duet.url);
+    await using here = await visit(duet.url, { isDrawn: true });
     const { page } = here;
     await here.go('#/data/Exhibit/record/3/edit');
     const filled = page.locator('form .filled');
@@ -264,7 +264,7 @@ browsing('at first sight', () => {
   });
 
   test('what an input of “View as” takes is told as an example, and not as if it were filled in', async () => {
-    await using here = await visit(duet.url);
+    await using here = await visit(duet.url, { isDrawn: true });
     await here.go('#/operate/access');
     await here.page.getByRole('textbox', { name: 'Subject' }).waitFor();
     const told = await here.page
@@ -275,7 +275,7 @@ browsing('at first sight', () => {
   });
 
   test('the bar of selected rows ends with its last button, and what can be copied begins where other values do', async () => {
-    await using wide = await visit(duet.url, { viewport: { width: 2560, height: 900 } });
+    await using wide = await visit(duet.url, { isDrawn: true, viewport: { width: 2560, height: 900 } });
     await wide.go('#/data/Exhibit');
     await wide.page
       .getByRole('checkbox', { name: /^Select/ })
@@ -289,7 +289,7 @@ browsing('at first sight', () => {
       [360, 'td[data-of="caller"] > *'],
       [2560, 'thead th:last-child .head'],
     ] as const) {
-      await using here = await visit(duet.url, { viewport: { width, height: 800 } });
+      await using here = await visit(duet.url, { isDrawn: true, viewport: { width, height: 800 } });
       await here.go('#/operate/requests');
       const left = (of: string) =>
         here.page
@@ -306,7 +306,7 @@ browsing('at first sight', () => {
   });
 
   test('what stands in one line stands in its middle', async () => {
-    await using here = await visit(duet.url);
+    await using here = await visit(duet.url, { isDrawn: true });
     await here.go('#/data/Exhibit/import');
     await here.page.getByLabel('File to import').setInputFiles({
       name: 'a.csv',

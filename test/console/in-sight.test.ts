@@ -24,7 +24,7 @@ browsing('in sight', () => {
   });
   afterAll(() => duet.end());
 
-  const telephone = { viewport: { width: 360, height: 740 } };
+  const telephone = { isDrawn: true, viewport: { width: 360, height: 740 } };
   const boxOf = (of: Locator) => of.evaluate((each: any) => each.getBoundingClientRect().toJSON());
   /** Whether it is as wide as what is in it, but for what a picker has to give before its sign. */
   const isWhole = (of: Locator, slack = 0) =>
@@ -43,7 +43,7 @@ browsing('in sight', () => {
   const hash = (page: Page, to: string) => page.evaluate(`location.hash = '${to}'`);
 
   test.each([360, 1280, 2560])('what is said of the events of a webhook is whole at %i px', async (width) => {
-    await using here = await visit(duet.url, { viewport: { width, height: 900 } });
+    await using here = await visit(duet.url, { isDrawn: true, viewport: { width, height: 900 } });
     const { page } = here;
     await here.go('#/operate/webhooks');
     await page.getByRole('button', { name: 'New webhook' }).click();
@@ -64,7 +64,7 @@ browsing('in sight', () => {
   });
 
   test.each([1280, 1440, 2560])('a moment in an input of an action is whole at %i px', async (width) => {
-    await using here = await visit(duet.url, { viewport: { width, height: 900 } });
+    await using here = await visit(duet.url, { isDrawn: true, viewport: { width, height: 900 } });
     const { page } = here;
     await here.go('#/actions/book');
     const moment = page.locator('input[type=datetime-local]');
@@ -75,7 +75,7 @@ browsing('in sight', () => {
 
   test('what was done last is not taken for what an import would send', async () => {
     const { id } = await duet.json('POST', '/clinics', { name: 'Closed' });
-    await using here = await visit(duet.url);
+    await using here = await visit(duet.url, { isDrawn: true });
     const { page } = here;
     await here.go(`#/data/Clinic/record/${id}`);
     await page.getByRole('button', { name: 'Delete' }).click();
@@ -105,7 +105,7 @@ browsing('in sight', () => {
   });
 
   test.each([360, 1280])('the pencil leaves room for the sign that a text is cut at %i px', async (width) => {
-    await using here = await visit(duet.url, { viewport: { width, height: 900 } });
+    await using here = await visit(duet.url, { isDrawn: true, viewport: { width, height: 900 } });
     const { page } = here;
     await here.go('#/data/Clinic?_columns=name,notes');
     await page.locator('table.fixed').waitFor();
@@ -158,7 +158,7 @@ browsing('in sight', () => {
   });
 
   test('what is wrong is told by the names and in the words of the page', async () => {
-    await using here = await visit(duet.url);
+    await using here = await visit(duet.url, { isDrawn: true });
     const { page } = here;
     await here.go('#/data/Visit/new');
     await page.getByRole('button', { name: 'Create' }).click();
@@ -184,7 +184,7 @@ browsing('in sight', () => {
   test.each([360, 1280])(
     'what is done to selected rows stands clear of its edges at %i px',
     async (width) => {
-      await using here = await visit(duet.url, { viewport: { width, height: 900 } });
+      await using here = await visit(duet.url, { isDrawn: true, viewport: { width, height: 900 } });
       const { page } = here;
       await here.go('#/data/Clinic');
       await page.getByLabel('Select Clinic 1', { exact: true }).check();

@@ -64,8 +64,7 @@ browsing('manners', () => {
   afterAll(() => duet.end());
 
   test('axe finds nothing serious, in light and in dark', async () => {
-    // Still: a colour that becomes another one bit by bit is neither.
-    await using here = await visit(duet.url, { colorScheme: 'light', reducedMotion: 'reduce' });
+    await using here = await visit(duet.url, { colorScheme: 'light' });
     const { page } = here;
     const found: string[] = [];
     const look = async (place: string) => {
@@ -138,7 +137,7 @@ browsing('manners', () => {
   });
 
   test.each([360, 768, 1280, 3840])('at %d px nothing sticks out', async (width) => {
-    await using here = await visit(duet.url, { viewport: { width, height: 800 } });
+    await using here = await visit(duet.url, { isDrawn: true, viewport: { width, height: 800 } });
     const { page } = here;
     for (const place of places) {
       await here.go(place);

@@ -11,7 +11,7 @@ browsing('the API reference', () => {
   afterAll(() => duet.end());
 
   test('parameters have examples of the fields that there are, and are off until somebody wants them', async () => {
-    await using here = await visit(duet.url);
+    await using here = await visit(duet.url, { isDrawn: true });
     const { page } = here;
     await here.go('#/reference');
     const frame = page.frameLocator('iframe[title="API reference"]');
@@ -42,7 +42,7 @@ browsing('the API reference', () => {
   });
 
   test('in the dark no corner shows what is behind it, and a place that was gone to has no frame', async () => {
-    await using here = await visit(duet.url, { colorScheme: 'dark' });
+    await using here = await visit(duet.url, { isDrawn: true, colorScheme: 'dark' });
     const { page } = here;
     await here.go('#/reference');
     const frame = page.frameLocator('iframe[title="API reference"]');

@@ -23,7 +23,7 @@ browsing('room', () => {
   });
   afterAll(() => duet.end());
 
-  const telephone = { viewport: { width: 360, height: 740 } };
+  const telephone = { isDrawn: true, viewport: { width: 360, height: 740 } };
   const boxOf = (of: Locator) => of.evaluate((each: any) => each.getBoundingClientRect().toJSON());
   /** What is drawn there, to be compared. */
   const drawn = async (page: Page, x: number, y: number, width: number, height: number) =>
@@ -67,7 +67,7 @@ browsing('room', () => {
   test.each([360, 1280, 1920])(
     'what was done is told below the page, and covers nothing of it at %i px',
     async (width) => {
-      await using here = await visit(duet.url, { viewport: { width, height: 740 } });
+      await using here = await visit(duet.url, { isDrawn: true, viewport: { width, height: 740 } });
       const { page } = here;
       await here.go('#/data/Item/record/1/edit');
       await page.locator('#field-count').fill(String(width));
@@ -92,7 +92,7 @@ browsing('room', () => {
   );
 
   test('the palette shows whole rows, and leaves room for the line below them', async () => {
-    await using here = await visit(duet.url);
+    await using here = await visit(duet.url, { isDrawn: true });
     const { page } = here;
     await here.go('');
     await page.keyboard.press('Control+k');
@@ -109,7 +109,7 @@ browsing('room', () => {
   });
 
   test('the frame of a cell that has the focus is whole beside its pencil', async () => {
-    await using here = await visit(duet.url);
+    await using here = await visit(duet.url, { isDrawn: true });
     const { page } = here;
     await here.go('#/data/Item');
     await page.locator('table.fixed').waitFor();
@@ -133,7 +133,7 @@ browsing('room', () => {
   });
 
   test('code is never wider than its place, and where it goes on above or below, that edge is shaded', async () => {
-    await using here = await visit(duet.url);
+    await using here = await visit(duet.url, { isDrawn: true });
     const { page } = here;
     const ends = async (code: Locator) => {
       const { right, top, bottom } = await code.evaluate((each: any) => {
@@ -170,7 +170,7 @@ browsing('room', () => {
   });
 
   test('a table beside which the panel comes late is measured again', async () => {
-    await using here = await visit(duet.url, { viewport: { width: 1920, height: 900 } });
+    await using here = await visit(duet.url, { isDrawn: true, viewport: { width: 1920, height: 900 } });
     const { page } = here;
     // What draws tables is there.
     await here.go('#/data/Item');

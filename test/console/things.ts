@@ -87,7 +87,7 @@ export async function editing(
   place: string,
   options: Wishes = {},
 ): Promise<Editing> {
-  const here = await visit(url, { isUndrawn: true, ...options });
+  const here = await visit(url, options);
   const { page } = here;
   page.setDefaultTimeout(25_000);
   const sent: Record<string, unknown>[] = [];

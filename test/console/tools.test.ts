@@ -28,7 +28,7 @@ browsing.each([...databases])('on %s', (database) => {
   afterAll(() => duet.end());
 
   test('GraphiQL runs what a view would ask, and has the explorer and the docs', async () => {
-    await using here = await visit(duet.url);
+    await using here = await visit(duet.url, { isDrawn: true });
     const { page } = here;
     await here.go('#/data/Book?pages[gt]=400');
     await page.getByText('Dune').waitFor();
@@ -55,7 +55,7 @@ browsing.each([...databases])('on %s', (database) => {
   });
 
   test('the reference calls the service', async () => {
-    await using here = await visit(duet.url);
+    await using here = await visit(duet.url, { isDrawn: true });
     const { page } = here;
     await here.go('#/reference');
     const frame = page.frameLocator('iframe[title="API reference"]');
@@ -79,7 +79,7 @@ browsing.each([...databases])('on %s', (database) => {
   });
 
   test('the plots follow /metrics: rates, latencies and errors, by route and by operation', async () => {
-    await using here = await visit(duet.url);
+    await using here = await visit(duet.url, { isDrawn: true });
     const { page } = here;
     await here.go('#/operate/metrics');
     const routes = page.getByRole('region', { name: 'By route', exact: true });
@@ -131,7 +131,7 @@ browsing('tools', () => {
   afterAll(() => Promise.all([duet.end(), other.end()]));
 
   test('the keyboard leaves the editor of GraphiQL, and Ctrl K works in it', async () => {
-    await using here = await visit(duet.url);
+    await using here = await visit(duet.url, { isDrawn: true });
     const { page } = here;
     await here.go('#/graphiql');
     const frame = page.frameLocator('iframe[title="GraphiQL"]');
@@ -151,7 +151,7 @@ browsing('tools', () => {
   });
 
   test('on a telephone GraphiQL has its buttons above the query and the answer below it, each as wide as there is room', async () => {
-    await using here = await visit(duet.url, { viewport: { width: 360, height: 740 } });
+    await using here = await visit(duet.url, { isDrawn: true, viewport: { width: 360, height: 740 } });
     const { page } = here;
     await here.go('#/graphiql');
     const frame = page.frameLocator('iframe[title="GraphiQL"]');
@@ -175,7 +175,7 @@ browsing('tools', () => {
   });
 
   test('a place in the reference stands in the address: it is gone back to, reloaded, and opened, also alone', async () => {
-    await using here = await visit(duet.url);
+    await using here = await visit(duet.url, { isDrawn: true });
     const { page } = here;
     await here.go('#/data/Book');
     await page.getByRole('link', { name: 'API reference' }).click();
@@ -209,7 +209,7 @@ browsing('tools', () => {
   });
 
   test('in the dark all cards of the reference have one colour', async () => {
-    await using here = await visit(duet.url, { colorScheme: 'dark' });
+    await using here = await visit(duet.url, { isDrawn: true, colorScheme: 'dark' });
     const { page } = here;
     await here.go('#/reference');
     const frame = page.frameLocator('iframe[title="API reference"]');
@@ -228,7 +228,7 @@ browsing('tools', () => {
   });
 
   test('the panel below is dragged, moved with keys and folded, and stays so', async () => {
-    await using here = await visit(other.url);
+    await using here = await visit(other.url, { isDrawn: true });
     const { page } = here;
     await here.go('#/data/Hall');
     const text = page.getByRole('region', { name: 'REST and GraphQL' }).locator('pre').first();
@@ -260,7 +260,7 @@ browsing('tools', () => {
   });
 
   test('the diagram shows fields and relations, moves and zooms, and leads to the data', async () => {
-    await using here = await visit(other.url);
+    await using here = await visit(other.url, { isDrawn: true });
     const { page } = here;
     await here.go('#/schema');
     const picture = page.getByLabel('Types and their relations');
@@ -321,7 +321,7 @@ browsing('tools', () => {
   });
 
   test('on a telephone, lines to different types run beside each other, at the side of the boxes and in sight', async () => {
-    await using here = await visit(other.url, { viewport: { width: 360, height: 740 } });
+    await using here = await visit(other.url, { isDrawn: true, viewport: { width: 360, height: 740 } });
     const { page } = here;
     await here.go('#/schema');
     await page.locator('path.edge').first().waitFor();
