@@ -53,7 +53,7 @@ type Marking @resource @allow(to: [READ, CREATE, DELETE]) @unique(fields: ["seat
 /** No rule asks for the marks of a seat: whoever changes them, too, may do what it may without. */
 export const marks: readonly Row[] = [{ id: 1 }, { id: 2 }];
 
-function literal(value: unknown): string {
+export function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   return `{ ${Object.entries(value)

@@ -136,9 +136,12 @@ export function* mayUpdateLinked(
 ): Program<MayUpdate> {
   const left = yield* heldNow(access, resource, rows, later);
   if (!left) throw notAllowed(access, resource, 'UPDATE');
-  const isHidden = later.isUnique && !(yield* wouldBeSeen(access, resource, left));
+  const isSeen = yield* wouldBeSeen(access, resource, left);
+  // Where its own values decide that, nobody asks when all is done.
+  if (!isSeen && isSettled(access.rows(resource, 'READ'), resource, 'UPDATE'))
+    throw notAllowed(access, resource, 'UPDATE');
   const keys = left.map((row) => row[resource.key.name]);
-  return { mustBeSeen: keys, isHidden, later: undefined, linksFirst: true };
+  return { mustBeSeen: keys, isHidden: later.isUnique && !isSeen, later: undefined, linksFirst: true };
 }
 
 /** The records that must be seen when all is done; undefined where they may not be changed as things stand. */
@@ -211,7 +214,6 @@ function* notReleased(
   const [first] = ways;
   if (ways.length === 1 && first && !first.check) return { places, where: first.where };
   const keys = rows.map((row) => row[resource.key.name]);
-  const plain = ways.find(({ check }) => !check);
   const was = before ?? (yield* waysBefore(ways, resource, keys));
   const demands: Demands = new Map();
   for (const { way, keys: matched } of was)
@@ -224,9 +226,9 @@ function* notReleased(
         check && matched.has(keys[place]) && (isEverything(check) || met.get(check)?.has(place)),
     );
   const left = places.filter((place) => !isReleased(place));
-  const wasPlain = was.find(({ way }) => way === plain)?.keys;
-  if (!left.every((place) => wasPlain?.has(keys[place]))) return undefined;
-  return { places: left, where: plain?.where ?? nothing };
+  const plain = was.find(({ way }) => !way.check);
+  if (!left.every((place) => plain?.keys.has(keys[place]))) return undefined;
+  return { places: left, where: plain?.way.where ?? nothing };
 }
 
 /** The filter as if these records were gone: as they were, they are not what makes anything seen any more. */

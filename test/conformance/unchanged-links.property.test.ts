@@ -1,0 +1,140 @@
+/** An update that names the links of its record and changes none of them is judged as the same update without them. */
+
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { type AppUnderTest, databases, openApp } from '../app.ts';
+import { headersOf, SECRET } from './access-matrix.ts';
+import { literal, type Row, type Where } from './judged-world.ts';
+
+interface Rules {
+  readonly read: Where;
+  readonly update: Where | undefined;
+  /** Another way to update, with what must be so after. */
+  readonly release: { readonly where: Where; readonly check: Where } | undefined;
+  /** Who may change `note`. */
+  readonly note: Where;
+}
+
+const sdlOf = ({ read, update, release, note }: Rules) => `
+type Page @resource
+  @allow(to: [READ], where: ${literal(read)})
+  ${update ? `@allow(to: [UPDATE], where: ${literal(update)})` : ''}
+  ${release ? `@allow(to: [UPDATE], where: ${literal(release.where)}, check: ${literal(release.check)})` : ''}
+{
+  id: ID!
+  team: String
+  state: String
+  note: String @allow(to: [UPDATE], where: ${literal(note)})
+  tags: [Tag!]! @through(type: "PageTag")
+}
+type Tag @resource @allow(to: [READ]) { id: ID! name: String }
+type PageTag @resource @allow(to: [READ, CREATE, DELETE]) @unique(fields: ["page", "tag"]) {
+  id: ID!
+  page: Page @onDelete(do: CASCADE)
+  tag: Tag!
+}`;
+
+const teams = fc.constantFrom('red', 'blue');
+const states = fc.constantFrom('draft', 'done');
+const names = ['news', 'locked'] as const;
+
+const anything: fc.Arbitrary<Where> = fc.constant({});
+const ofTeam: fc.Arbitrary<Where> = fc.constant({ team: { eq: { claim: 'team' } } });
+
+function wheres(depth: number): fc.Arbitrary<Where> {
+  const own: fc.Arbitrary<Where>[] = [
+    ofTeam,
+    states.map((eq) => ({ state: { eq } })),
+    fc
+      .tuple(fc.constantFrom('some', 'none'), fc.constantFrom(...names))
+      .map(([how, eq]) => ({ tags: { [how]: { name: { eq } } } })),
+  ];
+  if (depth === 0) return fc.oneof(...own);
+  const both = fc.tuple(wheres(depth - 1), wheres(depth - 1));
+  return fc.oneof(
+    ...own,
+    ...own,
+    both.map((and) => ({ and })),
+    both.map((or) => ({ or })),
+  );
+}
+
+const rules: fc.Arbitrary<Rules> = fc.record({
+  read: fc.oneof(anything, ofTeam, wheres(1)),
+  update: fc.option(fc.oneof(anything, wheres(1)), { nil: undefined, freq: 5 }),
+  release: fc.option(fc.record({ where: wheres(1), check: fc.oneof(anything, wheres(1)) }), {
+    nil: undefined,
+  }),
+  note: fc.oneof(anything, wheres(0)),
+});
+const page = fc.record({ team: teams, state: states, tagIds: fc.subarray([1, 2]) });
+const changes = fc
+  .record({ team: teams, state: states, note: fc.constant('n') }, { requiredKeys: [] })
+  .filter((set) => Object.keys(set).length > 0);
+
+/** Each names them, and leaves them as they are. */
+const ways: readonly ((tagIds: readonly number[]) => Row)[] = [
+  (tagIds) => ({ tagIds }),
+  (add) => ({ _tags: { add } }),
+  (tagIds) => ({ _tags: { remove: [1, 2].filter((id) => !tagIds.includes(id)) } }),
+];
+
+const sends: Readonly<
+  Record<
+    string,
+    (app: AppUnderTest, id: number, set: Row, headers: Record<string, string>) => Promise<unknown>
+  >
+> = {
+  rest: async (app, id, set, headers) => (await app.rest('PUT', `/pages/${id}`, set, headers)).body.code,
+  'rest, of many': async (app, id, body, headers) => {
+    const operations = [{ method: 'PUT', path: '/pages', where: { id: { eq: id } }, atMost: 1, body }];
+    return (await app.rest('POST', '/transaction', { operations }, headers)).body.code;
+  },
+  graphql: async (app, id, set, headers) => {
+    const given = literal(set).slice(1, -1);
+    const { errors } = await app.graphql(`mutation { updatePage(id: ${id}, ${given}) { id } }`, {}, headers);
+    return errors?.[0]?.extensions.code;
+  },
+};
+
+describe.each([...databases])('on %s', (database) => {
+  test('links that stay change nothing about it', async () => {
+    const headers = await headersOf({ name: 'ann of red', claims: { sub: 'ann', team: 'red' } });
+    await fc.assert(
+      fc.asyncProperty(
+        rules,
+        fc.array(fc.tuple(page, changes, fc.nat(ways.length - 1)), { minLength: 4, maxLength: 6 }),
+        async (made, tried) => {
+          // Each twice: one is changed with its links, and one without.
+          const twins = tried.flatMap(([{ tagIds: _, ...row }]) => [row, row]);
+          const pageTags = tried.flatMap(([{ tagIds }], index) =>
+            tagIds.flatMap((tagId) => [1, 2].map((twin) => ({ pageId: 2 * index + twin, tagId }))),
+          );
+          const data = { tags: names.map((name) => ({ name })), pages: twins, pageTags };
+          const app = await openApp(database, { sdl: sdlOf(made), data, env: { AUTH_SECRET: SECRET } });
+          try {
+            const operator = app.unguarded();
+            const stored = async (id: number) =>
+              (await operator.rest('GET', `/pages/${id}?include=tags`)).body;
+            for (const [index, [{ tagIds }, set, way]] of tried.entries())
+              for (const [door, send] of Object.entries(sends)) {
+                const [alone, linked] = [2 * index + 1, 2 * index + 2];
+                const links = ways[way]?.(tagIds) ?? {};
+                const told = [
+                  await send(app, alone, set, headers),
+                  await send(app, linked, { ...set, ...links }, headers),
+                ];
+                const context = `${door}: ${JSON.stringify([tried[index], links])} under ${JSON.stringify(made)}`;
+                expect([context, told[1] ?? 'done']).toEqual([context, told[0] ?? 'done']);
+                const { id: _, ...other } = await stored(alone);
+                expect([context, await stored(linked)]).toEqual([context, { id: linked, ...other }]);
+              }
+          } finally {
+            await app.close();
+          }
+        },
+      ),
+      { numRuns: database === 'sqlite' ? 60 : 15, interruptAfterTimeLimit: 20_000 },
+    );
+  }, 60_000);
+});
