@@ -240,3 +240,28 @@ test('what fails leaves nothing behind, and natural keys keep their versions', a
   expect(words).toEqual(['first', ...Array.from({ length: 10 }, (_, round) => `kept ${round}`)]);
   await app.close();
 });
+
+test('a log that has become long while somebody was reading is carried over elsewhere', async () => {
+  using folder = new Folder();
+  const path = folder.file('x.db');
+  // A process that cannot be: what it would have carried over stays in the log.
+  const app = await openApp('sqlite', { sdl, data, url: `sqlite:${path}`, apart: ['false'] });
+  const write = async (count: number, text: string) => {
+    for (let left = count; left > 0; left--)
+      expect((await app.rest('POST', '/words', { word: crypto.randomUUID(), text })).status).toBe(201);
+  };
+  // What is read by its key shows how long it is.
+  expect((await app.rest('GET', '/counters/1')).status).toBe(200);
+  {
+    using reader = new Database(path, { readonly: true });
+    reader.run('BEGIN');
+    reader.query('SELECT 1 FROM "Mark"').get();
+    await write(100, 'a'.repeat(900_000));
+  }
+  // So many that the disk counts as quick again.
+  await write(500, 'short');
+  expect(statSync(path).size).toBeLessThan(1_000_000);
+  expect(statSync(`${path}-wal`).size).toBeGreaterThan(80_000_000);
+  expect((await app.rest('GET', '/words?fields=word')).body).toHaveLength(600);
+  await app.close();
+});

@@ -122,10 +122,19 @@ export class Conditions {
     const alias = `"_${++this.#aliases}"`;
     const alone = this.#aliases > MOST_JOINED ? this.#dialect.unjoined : '';
     const inner = this.condition(where, alias);
-    const visit = this.#dialect.visit(`${alias}.${quote(target.key.stored)}`);
     // Before the rest: where an index has all that is asked, SQLite comes to what stands behind only for rows that match it.
-    const joined = `${join(alias).join(' = ')}${visit}`;
-    return `EXISTS (SELECT 1 FROM ${quote(target.table)} AS ${alias} WHERE ${joined} AND ${inner}${alone})`;
+    const visit = this.#dialect.visit(`${alias}.${quote(target.key.stored)}`);
+    const joined = join(alias).join(' = ');
+    return `EXISTS (SELECT 1 FROM ${quote(target.table)} AS ${alias} WHERE ${joined} AND ${visit}${inner}${alone})`;
+  }
+
+  /** The condition for the rows of a statement, each of which is visited. */
+  ofRows(filter: Filter, table: string, key: string): string {
+    const before = this.#aliases;
+    const condition = this.condition(filter, table);
+    // Only what looks others up may turn out to be long.
+    if (this.#aliases === before) return condition;
+    return `${this.#dialect.visit(`${table}.${quote(key)}`)}${condition}`;
   }
 
   /** `of`: what rows are compared by. */

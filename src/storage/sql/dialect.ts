@@ -76,7 +76,7 @@ export interface Dialect {
   most(select: string, most: number): string;
   /** Limits the rows of each value of a list. */
   perValue(parts: PerValue): string;
-  /** Stands behind the conditions of related records that are looked at, which have this key. */
+  /** Stands before the conditions of rows that are looked at, which have this key. */
   visit(key: string): string;
   /** Ends the SELECT of an EXISTS that is to be carried out by itself, and not as a join with all others. */
   readonly unjoined: string;

@@ -55,7 +55,7 @@ export class Queries {
     const list = per && (listed ?? this.#conditions.listed(per.values, per.column));
     const order = statement.order ?? [{ column: resource.key, descending: false }];
     const conditions = (alias: string): string[] => [
-      ...(where ? [this.#conditions.condition(where, alias)] : []),
+      ...(where ? [this.#conditions.ofRows(where, alias, resource.key.stored)] : []),
       ...(statement.after ? [this.#conditions.beyond(order, statement.after, alias)] : []),
       ...(statement.before ? [this.#conditions.beyond(reversed(order), statement.before, alias)] : []),
     ];
@@ -251,7 +251,7 @@ export class Queries {
     ];
     const conditions = [
       ...(list && parent && !links ? [this.#dialect.among(parent, list)] : []),
-      ...(where ? [this.#conditions.condition(where, table)] : []),
+      ...(where ? [this.#conditions.ofRows(where, table, resource.key.stored)] : []),
     ];
     const condition = conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : '';
     const apart = parent ? [parent, ...groups] : groups;

@@ -62,7 +62,7 @@ export class Writer {
         );
         // A filter that asks nothing of the row itself still answers for each.
         const values = this.conditions.values(used.length > 0 ? used : [resource.key], rows);
-        return `SELECT "_row" AS "row" FROM ${values} AS "_new" WHERE ${this.conditions.condition(where, '"_new"')}`;
+        return `SELECT "_row" AS "row" FROM ${values} AS "_new" WHERE ${this.conditions.ofRows(where, '"_new"', '_row')}`;
       }
       case 'insert': {
         const { values, version, change } = statement;

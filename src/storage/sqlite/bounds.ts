@@ -8,21 +8,10 @@ import { quote } from '../sql/dialect.ts';
 import { type Match, type Row, type Select, type Statement, type Table, textIn } from '../statements.ts';
 import { lengthsOf, splitBy } from '../words.ts';
 import { keyIn, keysOf, named, valuesIn } from './keyed.ts';
-import { type Plan, planOf, type Reading } from './plan.ts';
+import { looksAt, type Plan, planOf, type Reading } from './plan.ts';
 import { MOST_ROWS, Sizes } from './sizes.ts';
 import { keptStatements } from './statement-cache.ts';
-import {
-  ASSUMED,
-  bytesOf,
-  held,
-  type Look,
-  lengthIn,
-  looksOf,
-  type Part,
-  read,
-  together,
-  weightOf,
-} from './texts.ts';
+import { ASSUMED, bytesOf, held, type Look, lengthIn, type Part, read, weightOf } from './texts.ts';
 import { pagesOf, pagesTable } from './words.ts';
 
 /** What one read may cost here, in conditions that are tested: some ten milliseconds. */
@@ -54,6 +43,9 @@ interface Kept {
   longUntil: number;
 }
 
+/** Whether a program reads all that it is about, or a page of it. */
+type Reach = 'all of it' | 'each page';
+
 /** Watched: it is most likely short, but only the records can tell. */
 export type Admission = boolean | 'watched';
 
@@ -74,13 +66,16 @@ export class Bounds implements Allowance {
     this.#sizes = new Sizes(database);
   }
 
-  /** For one program: what its statements cost together is what others wait for. However short each is, many are long. */
-  allowance(): Allowance {
+  /**
+   * For one program: what its statements cost together is what others wait for. However short each is, many are long. With 'each
+   * page', it is the first of many that ask the same of other records, which may be more, and lead to more.
+   */
+  allowance(of: Reach = 'all of it'): Allowance {
     let left = MOST_TESTS;
     const until = performance.now() + LONGEST_MS;
     return {
       admits: (statement, sql, parameters) => {
-        const cost = this.#cost(statement, sql, parameters, left);
+        const cost = this.#cost(statement, sql, parameters, left, of);
         if (cost !== 'watched') left -= cost;
         return left >= 0 && performance.now() <= until && (cost !== 'watched' || cost);
       },
@@ -105,7 +100,13 @@ export class Bounds implements Allowance {
   };
 
   /** `left`: what it may cost. What may cost more is looked at closer. */
-  #cost(statement: Statement, sql: string, parameters: readonly unknown[], left: number): number | 'watched' {
+  #cost(
+    statement: Statement,
+    sql: string,
+    parameters: readonly unknown[],
+    left: number,
+    of: Reach = 'all of it',
+  ): number | 'watched' {
     if (statement.do !== 'filled' && !statement.resource.version) {
       if (statement.do === 'insert all')
         return statement.rows.reduce((sum, row) => sum + textIn(row), 0) / BYTES;
@@ -114,14 +115,14 @@ export class Bounds implements Allowance {
     switch (statement.do) {
       case 'select':
       case 'aggregate':
-        return this.#costOfReading(statement, sql, parameters, left);
+        return this.#costOfReading(statement, sql, parameters, left, of);
       case 'match': {
-        const cost = this.#costOfReading(statement, sql, parameters, left / statement.rows.length);
+        const cost = this.#costOfReading(statement, sql, parameters, left / statement.rows.length, of);
         // What its filter looks at besides, it looks at for each of them.
         return cost === 'watched' ? cost : cost * statement.rows.length + givenTo(statement);
       }
       case 'filled':
-        return this.#costOfReading(statement.select, sql, parameters, left);
+        return this.#costOfReading(statement.select, sql, parameters, left, of);
       case 'update': {
         const { resource, set, where } = statement;
         const keys = keysOf(where);
@@ -173,6 +174,7 @@ export class Bounds implements Allowance {
     sql: string,
     parameters: readonly unknown[],
     left: number,
+    of: Reach,
   ): number | 'watched' {
     const { where, resource } = statement;
     if (where?.is === 'eq' && where.column === resource.key) return 0;
@@ -191,24 +193,32 @@ export class Bounds implements Allowance {
     const weight = plan.weight + (where ? weightOf(where) : 0) + (having ? weightOf(having) : 0);
     // Any number of rows may lead to the same long text, and a single comparison reads it for each.
     const leadsOn = plan.tables.length > 1;
+    const isMany = listed > 0 || (leadsOn && statement.do === 'match' && statement.rows.length > 1);
+    // Mostly nothing is asked of the rows of a list but that they are in it.
+    const isLight = weight < FEW_LOOKS && (!isMany || (conditions <= 1 && !leadsOn));
     if (loops === 0 && offset === 0) {
-      if (weight < FEW_LOOKS && (listed === 0 || !leadsOn)) return listed;
-      const cost = listed + (weight * ASSUMED) / BYTES;
-      if (listed === 0 && cost <= left) return cost;
+      if (isLight) return listed;
+      const cost = (weight * ASSUMED) / BYTES;
+      if (!isMany && cost <= left) return cost;
     }
-    const looks = (weight >= FEW_LOOKS || leadsOn) && this.#hasLong(plan) ? looksAt(statement, plan) : none;
+    const looks = (!isLight || leadsOn) && this.#hasLong(plan) ? looksAt(statement, plan) : none;
     if (loops === 0) {
-      const rows = keyIn(where, resource.key)?.is === 'eq' ? 1 : Math.max(1, listed);
+      const isOne = statement.do === 'match' || keyIn(where, resource.key)?.is === 'eq';
+      const rows = isOne ? 1 : Math.max(1, listed);
       // Their texts are not read, but each may be on a page of its own.
       const passed = offset * VISIT * (this.#sizes.isLarge ? PAGE : 1);
-      const part = named(statement, parameters);
-      return listed + passed + this.#costOfLooks(looks, rows, part, left - listed - passed);
+      const bare = listed + rows * conditions + passed;
+      return bare + this.#costOfLooks(looks, rows, named(statement, parameters), left - bare);
     }
-    const visits = this.#visits(plan, parameters);
     const isWhole = statement.do === 'select' && statement.limit === undefined && statement.per !== undefined;
     // Of a whole list of related records all that is visited is answered, and so counted as objects.
-    const tests = isWhole && conditions === 0 && visits <= MOST_ROWS ? 0 : visits * (VISIT + conditions);
-    const part = plan.where === undefined ? undefined : { where: plan.where, parameters: [parameters[0]] };
+    const isAnswered = isWhole && conditions === 0;
+    const isPage = of === 'each page';
+    if (isAnswered && isPage) return listed;
+    const visits = this.#visits(plan, isPage ? undefined : parameters);
+    const tests = isAnswered && visits <= MOST_ROWS ? 0 : visits * (VISIT + conditions);
+    const part =
+      plan.where === undefined || isPage ? undefined : { where: plan.where, parameters: [parameters[0]] };
     const rest = left - listed - tests;
     const bare = listed + tests + (plan.isSearch && rest >= 0 ? this.#costOfSearch(statement, rest) : 0);
     // Links lead to a record as often as there are links, and its texts are read each time.
@@ -216,7 +226,8 @@ export class Bounds implements Allowance {
     const isLong = isLinked || this.#sizes.bytes > SHORT_FILE;
     const all = isLong && statement.do !== 'match' ? [...looks, read(resource)] : looks;
     const cost = bare <= left ? bare + this.#costOfLooks(all, visits, part, left - bare, isLinked) : bare;
-    if (cost <= MOST_TESTS || !plan.looksUp || performance.now() <= kept.longUntil) return cost;
+    const mayWatch = plan.looksUp && !isPage && performance.now() > kept.longUntil;
+    if (cost <= MOST_TESTS || !mayWatch) return cost;
     // It is looked at the clock between two rows, and not within one.
     return this.#costOfLooks(looks, 1) > MOST_TESTS ? cost : 'watched';
   }
@@ -269,11 +280,14 @@ export class Bounds implements Allowance {
     return Math.min(most, length.all * Math.max(1, rows / all.rows));
   }
 
-  #visits({ loops, tables, rows: ofValues }: Plan, parameters: readonly unknown[]): number {
+  /** Without parameters, whatever they are. */
+  #visits({ loops, tables, rows: ofValues }: Plan, parameters: readonly unknown[] | undefined): number {
     const rows = Math.max(...tables.map(({ table }) => this.#sizes.rowsOf(table)));
     if (rows <= this.#sizes.most) return loops === 1 ? rows : rows ** loops / SELDOM;
     const counted =
-      ofValues === undefined ? Number.POSITIVE_INFINITY : this.#sizes.count(ofValues, [parameters[0]]);
+      ofValues === undefined || !parameters
+        ? Number.POSITIVE_INFINITY
+        : this.#sizes.count(ofValues, [parameters[0]]);
     return counted <= MOST_ROWS ? counted : Number.POSITIVE_INFINITY;
   }
 
@@ -297,18 +311,6 @@ function isByRelevance(statement: Reading): boolean {
 }
 
 const none: readonly Look[] = [];
-
-function looksAt(statement: Reading, { looks }: Plan): readonly Look[] {
-  const { where, resource } = statement;
-  const having = statement.do === 'aggregate' ? statement.having : undefined;
-  const all = [
-    ...(where ? looksOf(where, resource) : none),
-    ...(having ? looksOf(having, resource) : none),
-    ...looks,
-  ];
-  // What is given is not in the table.
-  return together(statement.do === 'match' ? all.filter(({ isReached }) => isReached) : all);
-}
 
 function costOf(looks: readonly Look[], bytesIn: (look: Look) => number): number {
   return looks.reduce((sum, look) => sum + (look.weight * bytesIn(look)) / BYTES, 0);

@@ -11,7 +11,7 @@ const VISIT = /\/\*visit (\S+)\*\//g;
 
 /** Not of nothing: it would be called once for all rows that SQLite joins where it was asked whether there is one. */
 export function visiting(sql: string, watch: string): string {
-  return sql.replaceAll(VISIT, (_, key: string) => ` AND ${watch}(${decodeURIComponent(key)})`);
+  return sql.replaceAll(VISIT, (_, key: string) => `${watch}(${decodeURIComponent(key)}) AND `);
 }
 
 export const dialect: Dialect = {

@@ -8,7 +8,7 @@ import type { Column, Resource } from '../../schema/model.ts';
 import { indexesOf } from '../evolve/tables.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Aggregate, Match, Select, Table } from '../statements.ts';
-import { COMPARED, type Look, lookAt, looksOf, SORTED } from './texts.ts';
+import { COMPARED, type Look, lookAt, looksOf, SORTED, together } from './texts.ts';
 
 export type Reading = Select | Aggregate | Match;
 
@@ -97,6 +97,19 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
     conditions: conditions + steps.length * LOOKUP + (statement.do === 'aggregate' ? measured(statement) : 0),
     ...(loops === 1 ? rowsOf(statement, lines) : noRows),
   };
+}
+
+/** All that a statement looks at of texts. */
+export function looksAt(statement: Reading, { looks }: Plan): readonly Look[] {
+  const { where, resource } = statement;
+  const having = statement.do === 'aggregate' ? statement.having : undefined;
+  const all = [
+    ...(where ? looksOf(where, resource) : []),
+    ...(having ? looksOf(having, resource) : []),
+    ...looks,
+  ];
+  // What is given is not in the table.
+  return together(statement.do === 'match' ? all.filter(({ isReached }) => isReached) : all);
 }
 
 /** What a condition costs, where a comparison costs 1. */

@@ -56,7 +56,7 @@ export class Snapshots {
         if (apart) return apart.run(program);
         try {
           // Only what comes first can still be read from another snapshot.
-          const allowance = begun ? undefined : this.#bounds.allowance();
+          const allowance = begun ? undefined : this.#bounds.allowance('each page');
           return explaining(() => runner.drive(program(), allowance));
         } catch (error) {
           if (error !== UNBOUNDED || !this.#apart) throw error;

@@ -32,7 +32,7 @@ import { ProcessWriter } from './process-writer.ts';
 import { compiler, Runner, UNBOUNDED } from './runner.ts';
 import { SharedSnapshot } from './shared-snapshot.ts';
 import { Snapshots } from './snapshots.ts';
-import { CHECKPOINT_FRAMES, Log } from './wal.ts';
+import { CHECKPOINT_FRAMES, LONG_LOG_FRAMES, Log } from './wal.ts';
 import { WalIndex } from './wal-index.ts';
 import { splitsWords } from './words.ts';
 import {
@@ -281,7 +281,9 @@ export class SqliteStorage implements Storage, Evolvable {
     const [first] = batch;
     if (isAlone && first && this.#writer)
       return this.#writer.commit(first, isWanted).finally(() => this.#bounds.recount());
-    const log = this.#pace.isSlow ? this.#logOfSlowDisk() : undefined;
+    // To carry a log over that has become long would stop the process; in the background another one does it.
+    const isLong = this.#snapshot !== undefined && this.#snapshot.logFrames > LONG_LOG_FRAMES;
+    const log = this.#pace.isSlow || isLong ? this.#logInBackground() : undefined;
     return log ? this.#commitInBackground(log, batch) : this.#commitHere(batch);
   };
 
@@ -315,7 +317,7 @@ export class SqliteStorage implements Storage, Evolvable {
   }
 
   /** Undefined where nobody can tell how long the log is. */
-  #logOfSlowDisk(): Log | undefined {
+  #logInBackground(): Log | undefined {
     const snapshot = this.#snapshot ?? this.#firstSnapshot();
     const writer = this.#writer;
     if (snapshot && writer)

@@ -1,4 +1,4 @@
-/** The log that SQLite writes commits to, on a slow disk: what is waited for in the background stops nobody. */
+/** The log that SQLite writes commits to, where it is long or the disk slow: what is waited for in the background stops nobody. */
 
 import type { Database } from 'bun:sqlite';
 import { closeSync, fdatasync, openSync } from 'node:fs';
@@ -13,6 +13,8 @@ import type { SharedSnapshot } from './shared-snapshot.ts';
  * some thirty, and SQLite's own 1000 would be there after as many commits. So many are still found by one look into its index.
  */
 export const CHECKPOINT_FRAMES = 4000;
+/** Whoever reads for long, such as an export, keeps the log from beginning again. So much more takes some hundred milliseconds to carry over. */
+export const LONG_LOG_FRAMES = 4 * CHECKPOINT_FRAMES;
 
 export interface LogOptions {
   readonly database: Database;

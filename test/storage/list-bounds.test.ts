@@ -1,0 +1,112 @@
+/** What SQLite is asked of the records of a list, of those that are created together, or of page after page, counts for each of them. */
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { type AppUnderTest, openApp } from '../app.ts';
+import { SECRET } from '../conformance/access-matrix.ts';
+import { Folder } from '../process.ts';
+
+setDefaultTimeout(60_000);
+
+const MANY = 3000;
+/** More than a small table has. */
+const LARGE = 21_000;
+const sdl = `
+  type Club @resource @allow(to: [READ, UPDATE]) {
+    id: ID!
+    n: Int
+    text: String
+    other: String
+    tags: [String!]
+    seats: [Seat!]!
+  }
+  type Seat @resource
+    @allow(to: [READ])
+    @allow(to: [CREATE], where: { club: { text: { ne: "closed" } } })
+  { id: ID!  n: Int  club: Club! }`;
+
+const folder = new Folder({});
+const given = { sdl, url: `sqlite:${folder.file('duet.db')}`, env: { AUTH_SECRET: SECRET } };
+let app: AppUnderTest;
+
+beforeAll(async () => {
+  const numbers = Array.from({ length: MANY }, (_, index) => index);
+  const data = {
+    clubs: numbers.map((n) => ({ n, tags: ['a'], text: n < 300 ? 'a'.repeat(20_000) : 'a', other: 'b' })),
+    // Of the last club alone.
+    seats: Array.from({ length: LARGE }, (_, n) => ({ n, clubId: MANY })),
+  };
+  await (await openApp('sqlite', { ...given, data })).close();
+  // A process that cannot be: whatever needs one fails, and nothing else.
+  app = await openApp('sqlite', { ...given, data: {}, apart: ['false'] });
+});
+
+afterAll(async () => {
+  await app.close();
+  folder[Symbol.dispose]();
+});
+
+const keys = (count: number, from = 1) => ({ in: Array.from({ length: count }, (_, index) => index + from) });
+const any = (count: number, each: (index: number) => object) => ({
+  or: Array.from({ length: count }, (_, index) => each(-1 - index)),
+});
+const hasSome = (index: number) => ({ tags: { hasSome: [`${index}`] } });
+const someSeat = (index: number) => ({ seats: { some: { n: { eq: index } } } });
+const ofClub = (index: number) => ({ club: { n: { eq: index } } });
+/** In turn, so that each is read again. */
+const compared = (index: number) => ({ [index % 2 ? 'text' : 'other']: { eq: `${index}` } });
+
+const asked: [string, 'clubs' | 'seats', object, stays: boolean][] = [
+  ['few values of lists', 'clubs', { id: keys(50), ...any(20, hasSome) }, true],
+  ['many values of lists', 'clubs', { id: keys(MANY), ...any(200, hasSome) }, false],
+  ['few that they refer to', 'seats', { id: keys(50), ...any(20, ofClub) }, true],
+  ['many that they refer to', 'seats', { id: keys(MANY), ...any(100, ofClub) }, false],
+  ['few that refer to them', 'clubs', { id: keys(5), ...any(5, someSeat) }, true],
+  // There are none, and none is looked at.
+  ['many that refer to them', 'clubs', { id: keys(MANY - 1), ...any(300, someSeat) }, false],
+  ['long texts, of few', 'clubs', { id: keys(5), ...any(6, compared) }, true],
+  ['long texts, of many', 'clubs', { id: keys(MANY), ...any(6, compared) }, false],
+  ['numbers', 'clubs', { id: keys(MANY), ...any(6, (n) => ({ n: { eq: n } })) }, true],
+];
+
+test.each(asked)('%s of %s', async (_, of, where, stays) => {
+  const type = of === 'clubs' ? 'ClubWhere' : 'SeatWhere';
+  const document = `query ($where: ${type}!) { ${of}(where: $where, first: 1) { id } }`;
+  const { errors } = await app.graphql(document, { where });
+  expect(errors?.[0].extensions.code).toBe(stays ? undefined : 'UNAVAILABLE');
+  if (of === 'seats') return;
+  const operations = [{ method: 'PUT', path: '/clubs', where, atMost: MANY, body: { n: 1 } }];
+  const { status } = await app.rest('POST', '/transaction', { operations });
+  expect(status).toBe(stays ? 200 : 503);
+});
+
+test.each([
+  ['one, of a club with a long text', 1, 1, true],
+  ['many, of clubs with long texts', 1000, 1, false],
+  ['few, of clubs with long texts', 100, 1, true],
+])('records that rules judge by what they refer to: %s', async (_, count, from, stays) => {
+  const body = Array.from({ length: count }, (_, index) => ({ clubId: from + (index % 2) }));
+  const { status } = await app.rest('POST', '/transaction', {
+    operations: [{ method: 'POST', path: '/seats', body }],
+  });
+  expect(status).toBe(stays ? 200 : 503);
+});
+
+test.each([
+  ['by their keys', `/clubs?where=${JSON.stringify({ id: keys(40) })}`, true],
+  ['with what they refer to', '/seats?include=club', true],
+  ['with all that refers to them', '/clubs?include=seats', true],
+  // Of the first few none does, of those behind them any number may.
+  [
+    'with some of what refers to them',
+    '/clubs?include=seats&seats[limit]=1&seats[where]={"n":{"lt":0}}',
+    false,
+  ],
+  [
+    'by what refers to them',
+    `/clubs?where=${JSON.stringify({ id: keys(40, 100), not: { seats: { some: { club: someSeat(-1) } } } })}`,
+    false,
+  ],
+])('an export, %s', async (_, path, stays) => {
+  const { status } = await app.fetch(path, { headers: { Accept: 'application/x-ndjson' } });
+  expect(status).toBe(stays ? 200 : 503);
+});
