@@ -127,6 +127,23 @@ browsing('in sight', () => {
     expect(here.complaints).toEqual([]);
   });
 
+  test('on a telephone all that a cell is edited with is inside of its table', async () => {
+    await using here = await visit(duet.url, telephone);
+    const { page } = here;
+    await here.go('#/data/Visit?_columns=patient,at');
+    await page.locator('td.editable', { hasText: '2026-12-24' }).first().dblclick();
+    const form = page.getByRole('form', { name: 'Edit at' });
+    await form.waitFor();
+    const table = await boxOf(page.locator('.scroll'));
+    for (const each of await form.locator('input, button').all()) {
+      const { left, right } = await boxOf(each);
+      expect(left).toBeGreaterThanOrEqual(table.left);
+      expect(right).toBeLessThanOrEqual(table.right);
+    }
+    expect(await form.getByRole('button', { name: 'Set to null' }).count()).toBe(1);
+    expect(here.complaints).toEqual([]);
+  });
+
   test('on a telephone an operator and the example in an empty input are whole', async () => {
     await using here = await visit(duet.url, telephone);
     const { page } = here;
