@@ -2,7 +2,22 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { browsing, service, shows } from './browser.ts';
-import { type Door, doors, type Editing, editing, thing, things } from './things.ts';
+import { type Door, doors, type Editing, editing, shareOf, thing, things } from './things.ts';
+
+/** What cannot be read, what is told of it, and what can. */
+const unreadables: [name: string, wrong: string, told: string, right: string, value: unknown][] = [
+  ['extra', '{"a": ', 'not JSON', '{"a": 1}', { a: 1 }],
+  ['extra', '{"n": 12345678901234567890}', '12345678901234567000', '{"n": 5}', { n: 5 }],
+  ['extras', '[{"a":1},', 'not JSON', '[2]', [2]],
+  ['amount', '1,5', 'not a number', '1.25', 1.25],
+  ['amount', 'Infinity', 'not a number', '2', 2],
+  ['amount', '1e999', 'too large', '3', 3],
+  ['amount', '12345678901234567890', '12345678901234567000', '12345678901234567000', 12345678901234567000],
+  ['amount', '9007199254740993', '9007199254740992', '-.5e1', -5],
+  ['price', '1,5', 'not a number', '92233720368547758.07', '92233720368547758.07'],
+  ['units', '1e3', 'not a number', '9007199254740995', '9007199254740995'],
+  ['needed', '0x10', 'not a number', '007', 7],
+];
 
 // What the service makes of values is held on both databases elsewhere; what the console sends is the same for each.
 browsing('inputs', () => {
@@ -34,42 +49,27 @@ browsing('inputs', () => {
       });
       afterAll(() => here[Symbol.asyncDispose]());
 
-      test.each([
-        ['extra', '{"a": ', 'not JSON', '{"a": 1}', { a: 1 }],
-        ['extra', '{"n": 12345678901234567890}', '12345678901234567000', '{"n": 5}', { n: 5 }],
-        ['extras', '[{"a":1},', 'not JSON', '[2]', [2]],
-        ['amount', '1,5', 'not a number', '1.25', 1.25],
-        ['amount', 'Infinity', 'not a number', '2', 2],
-        ['amount', '1e999', 'too large', '3', 3],
-        [
-          'amount',
-          '12345678901234567890',
-          '12345678901234567000',
-          '12345678901234567000',
-          12345678901234567000,
-        ],
-        ['amount', '9007199254740993', '9007199254740992', '-.5e1', -5],
-        ['price', '1,5', 'not a number', '92233720368547758.07', '92233720368547758.07'],
-        ['units', '1e3', 'not a number', '9007199254740995', '9007199254740995'],
-        ['needed', '0x10', 'not a number', '007', 7],
-      ])('%s: %s is told at the field, and nothing is sent', async (name, wrong, told, right, value) => {
-        const id = await open(here);
-        const { page, field, sent } = here;
-        sent.length = 0;
-        await here.input('nick').fill('other');
-        await here.input(name).fill(wrong);
-        await page.getByRole('button', { name: 'Save' }).click();
-        await field(name).getByRole('alert').filter({ hasText: told }).waitFor();
-        expect(await here.input(name).inputValue()).toBe(wrong);
-        expect(await here.input(name).getAttribute('aria-invalid')).toBe('true');
-        await shows(() => page.evaluate('document.activeElement.id'), `field-${name}`);
-        expect(sent).toEqual([]);
-        await here.input(name).fill(right);
-        await here.save();
-        expect(sent).toEqual([{ nick: 'other', [name]: value }]);
-        expect(await stored(id)).toMatchObject({ nick: 'other', [name]: value });
-        expect(here.complaints).toEqual([]);
-      });
+      test.each(shareOf(door, unreadables))(
+        '%s: %s is told at the field, and nothing is sent',
+        async (name, wrong, told, right, value) => {
+          const id = await open(here);
+          const { page, field, sent } = here;
+          sent.length = 0;
+          await here.input('nick').fill('other');
+          await here.input(name).fill(wrong);
+          await page.getByRole('button', { name: 'Save' }).click();
+          await field(name).getByRole('alert').filter({ hasText: told }).waitFor();
+          expect(await here.input(name).inputValue()).toBe(wrong);
+          expect(await here.input(name).getAttribute('aria-invalid')).toBe('true');
+          await shows(() => page.evaluate('document.activeElement.id'), `field-${name}`);
+          expect(sent).toEqual([]);
+          await here.input(name).fill(right);
+          await here.save();
+          expect(sent).toEqual([{ nick: 'other', [name]: value }]);
+          expect(await stored(id)).toMatchObject({ nick: 'other', [name]: value });
+          expect(here.complaints).toEqual([]);
+        },
+      );
     });
 
     test('a form says what must be there and what it must look like, and a new one begins in its first field', async () => {

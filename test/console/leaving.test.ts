@@ -3,7 +3,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { browsing, service, shows } from './browser.ts';
-import { between, doors, type Editing, editing, openBetween, question, thing, things } from './things.ts';
+import {
+  between,
+  doors,
+  type Editing,
+  editing,
+  openBetween,
+  question,
+  shareOf,
+  thing,
+  things,
+} from './things.ts';
 
 const focused = (page: Page) =>
   page.evaluate('document.activeElement.id || document.activeElement.textContent');
@@ -74,7 +84,7 @@ browsing('leaving', () => {
       });
       afterAll(() => here[Symbol.asyncDispose]());
 
-      test.each(Object.keys(ways))('%s asks before it takes changes along', async (name) => {
+      test.each(shareOf(door, Object.keys(ways)))('%s asks before it takes changes along', async (name) => {
         const { leave, to } = ways[name] as (typeof ways)[string];
         const { form } = await openBetween(duet, here);
         const { page } = here;

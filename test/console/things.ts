@@ -71,6 +71,10 @@ export const things = {
 export const doors = ['REST', 'GraphQL'] as const;
 export type Door = (typeof doors)[number];
 
+/** Of cases that are decided before anything is sent, each goes through one door: these through this one. */
+export const shareOf = <T>(door: Door, cases: readonly T[]): T[] =>
+  cases.filter((_, index) => index % doors.length === doors.indexOf(door));
+
 export interface Editing extends Visit {
   /** What the forms have sent so far: the fields alone. */
   readonly sent: Record<string, unknown>[];
