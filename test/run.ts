@@ -12,6 +12,7 @@ const alone = [
   'test/graphql/worst.test.ts',
   'test/http/system-calls.test.ts',
   'test/storage/batched-finder.test.ts',
+  'test/storage/list-bounds.test.ts',
   'test/storage/scans-rules.test.ts',
 ];
 

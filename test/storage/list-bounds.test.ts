@@ -18,7 +18,17 @@ const sdl = `
     other: String
     tags: [String!]
     seats: [Seat!]!
+    places: [Place!]!
+    people: [Person!]! @through(type: "Member")
   }
+  type Place @resource @allow(to: [READ]) @unique(fields: ["club", "n"]) @unique(fields: ["row", "n"]) {
+    id: ID!
+    row: Int!
+    n: Int!
+    club: Club!
+  }
+  type Member @resource @allow(to: [READ]) { id: ID!  club: Club!  person: Person! }
+  type Person @resource(plural: "people") @allow(to: [READ]) { id: ID!  text: String! }
   type Seat @resource
     @allow(to: [READ])
     @allow(to: [CREATE], where: { club: { text: { ne: "closed" } } })
@@ -32,6 +42,9 @@ beforeAll(async () => {
   const numbers = Array.from({ length: MANY }, (_, index) => index);
   const data = {
     clubs: numbers.map((n) => ({ n, tags: ['a'], text: n < 300 ? 'a'.repeat(20_000) : 'a', other: 'b' })),
+    places: numbers.map((n) => ({ row: n, n: -n, clubId: n + 1 })),
+    people: [{ text: 'a'.repeat(500_000) }],
+    members: numbers.slice(1000).map((n) => ({ clubId: n + 1, personId: 1 })),
     // Of the last club alone.
     seats: Array.from({ length: LARGE }, (_, n) => ({ n, clubId: MANY })),
   };
@@ -79,10 +92,70 @@ test.each(asked)('%s of %s', async (_, of, where, stays) => {
   expect(status).toBe(stays ? 200 : 503);
 });
 
+const ofText = { or: Array.from({ length: 200 }, (_, n) => ({ club: { n: { eq: -1 - n } } })) };
+const long = Array.from({ length: 20 }, (_, n) => ({ max: { text: { contains: `b${n}` } } }));
+const ways: [string, field: string, variables: Record<string, object>, stays: boolean][] = [
+  // For each value of one list, all of the other are looked up, and none is found.
+  ['few in two lists', 'places(where: $place)', { place: { row: keys(20), n: keys(20) } }, true],
+  ['many in two lists', 'places(where: $place)', { place: { row: keys(1000), n: keys(1000) } }, false],
+  [
+    'many of many that refer to them',
+    'clubs(where: $club)',
+    { club: { id: keys(1000), places: { some: { n: keys(1000) } } } },
+    false,
+  ],
+  ['what belongs to many', 'clubs(first: 3000) { places { n } }', {}, true],
+  [
+    'what belongs to few, and matches much',
+    'clubs(first: 5) { places(where: $place) { n } }',
+    { place: { n: { eq: -1 }, ...ofText } },
+    true,
+  ],
+  [
+    'what belongs to many, and matches much',
+    'clubs(first: 3000) { places(where: $place) { n } }',
+    { place: { n: { eq: -1 }, ...ofText } },
+    false,
+  ],
+  [
+    'keys one by one',
+    'clubs(where: $club)',
+    {
+      club: {
+        and: [any(200, (n) => ({ id: { eq: -n } })), any(20, (n) => ({ text: { endsWith: `${n}` } }))],
+      },
+    },
+    false,
+  ],
+  [
+    'groups that are filtered by long texts',
+    'clubsAggregate(groupBy: [n], where: $club, having: $having) { count }',
+    { club: { id: keys(300), ...someSeat(1) }, having: { or: long } },
+    false,
+  ],
+];
+const types: Record<string, string> = {
+  place: 'PlaceWhere!',
+  club: 'ClubWhere!',
+  having: 'ClubHaving!',
+};
+
+test.each(ways)('%s', async (_, field, variables, stays) => {
+  const declared = Object.keys(variables).map((name) => `$${name}: ${types[name]}`);
+  const head = declared.length > 0 ? `query (${declared.join(', ')})` : 'query';
+  const { errors } = await app.graphql(
+    `${head} { ${field}${field.endsWith('}') ? '' : ' { id }'} }`,
+    variables,
+  );
+  expect([errors?.[0].message, errors?.[0].extensions.code]).toEqual(
+    stays ? [undefined, undefined] : [expect.any(String), 'UNAVAILABLE'],
+  );
+});
+
 test.each([
   ['one, of a club with a long text', 1, 1, true],
   ['many, of clubs with long texts', 1000, 1, false],
-  ['few, of clubs with long texts', 100, 1, true],
+  ['few, of clubs with long texts', 10, 1, true],
 ])('records that rules judge by what they refer to: %s', async (_, count, from, stays) => {
   const body = Array.from({ length: count }, (_, index) => ({ clubId: from + (index % 2) }));
   const { status } = await app.rest('POST', '/transaction', {
@@ -95,6 +168,7 @@ test.each([
   ['by their keys', `/clubs?where=${JSON.stringify({ id: keys(40) })}`, true],
   ['with what they refer to', '/seats?include=club', true],
   ['with all that refers to them', '/clubs?include=seats', true],
+  ['with all that is linked to them', '/clubs?include=people', false],
   // Of the first few none does, of those behind them any number may.
   [
     'with some of what refers to them',

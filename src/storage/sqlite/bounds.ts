@@ -7,7 +7,7 @@ import type { Resource } from '../../schema/model.ts';
 import { quote } from '../sql/dialect.ts';
 import { type Match, type Row, type Select, type Statement, type Table, textIn } from '../statements.ts';
 import { lengthsOf, splitBy } from '../words.ts';
-import { keyIn, keysOf, named, valuesIn } from './keyed.ts';
+import { keyIn, keysOf, named, seeksIn, valuesIn } from './keyed.ts';
 import { looksAt, type Plan, planOf, type Reading } from './plan.ts';
 import { MOST_ROWS, Sizes } from './sizes.ts';
 import { keptStatements } from './statement-cache.ts';
@@ -122,7 +122,7 @@ export class Bounds implements Allowance {
         return cost === 'watched' ? cost : cost * statement.rows.length + givenTo(statement);
       }
       case 'filled':
-        return this.#costOfReading(statement.select, sql, parameters, left, of);
+        return this.#costOfReading(statement.select, sql, parameters, left, of, countOf(statement.value));
       case 'update': {
         const { resource, set, where } = statement;
         const keys = keysOf(where);
@@ -175,6 +175,7 @@ export class Bounds implements Allowance {
     parameters: readonly unknown[],
     left: number,
     of: Reach,
+    given = 'per' in statement && statement.per ? countOf(statement.per.values) : 1,
   ): number | 'watched' {
     const { where, resource } = statement;
     if (where?.is === 'eq' && where.column === resource.key) return 0;
@@ -193,18 +194,18 @@ export class Bounds implements Allowance {
     const weight = plan.weight + (where ? weightOf(where) : 0) + (having ? weightOf(having) : 0);
     // Any number of rows may lead to the same long text, and a single comparison reads it for each.
     const leadsOn = plan.tables.length > 1;
-    const isMany = listed > 0 || (leadsOn && statement.do === 'match' && statement.rows.length > 1);
+    const isOne = statement.do === 'match' || keyIn(where, resource.key)?.is === 'eq';
+    const rows = isOne || !where ? given : given * seeksIn(where, resource);
+    const isMany = rows > 1 || (leadsOn && statement.do === 'match' && statement.rows.length > 1);
     // Mostly nothing is asked of the rows of a list but that they are in it.
     const isLight = weight < FEW_LOOKS && (!isMany || (conditions <= 1 && !leadsOn));
     if (loops === 0 && offset === 0) {
-      if (isLight) return listed;
+      if (isLight) return rows > given ? Math.max(listed, rows) : listed;
       const cost = (weight * ASSUMED) / BYTES;
       if (!isMany && cost <= left) return cost;
     }
     const looks = (!isLight || leadsOn) && this.#hasLong(plan) ? looksAt(statement, plan) : none;
     if (loops === 0) {
-      const isOne = statement.do === 'match' || keyIn(where, resource.key)?.is === 'eq';
-      const rows = isOne ? 1 : Math.max(1, listed);
       // Their texts are not read, but each may be on a page of its own.
       const passed = offset * VISIT * (this.#sizes.isLarge ? PAGE : 1);
       const bare = listed + rows * conditions + passed;
@@ -214,19 +215,20 @@ export class Bounds implements Allowance {
     // Of a whole list of related records all that is visited is answered, and so counted as objects.
     const isAnswered = isWhole && conditions === 0;
     const isPage = of === 'each page';
-    if (isAnswered && isPage) return listed;
+    // Links lead to a record as often as there are links, and its texts are read each time, to be sorted.
+    const isLinked = statement.do === 'select' && statement.per?.through !== undefined;
+    if (isAnswered && isPage && !isLinked) return listed;
     const visits = this.#visits(plan, isPage ? undefined : parameters);
     const tests = isAnswered && visits <= MOST_ROWS ? 0 : visits * (VISIT + conditions);
     const part =
       plan.where === undefined || isPage ? undefined : { where: plan.where, parameters: [parameters[0]] };
     const rest = left - listed - tests;
     const bare = listed + tests + (plan.isSearch && rest >= 0 ? this.#costOfSearch(statement, rest) : 0);
-    // Links lead to a record as often as there are links, and its texts are read each time.
-    const isLinked = statement.do === 'select' && statement.per?.through !== undefined;
     const isLong = isLinked || this.#sizes.bytes > SHORT_FILE;
     const all = isLong && statement.do !== 'match' ? [...looks, read(resource)] : looks;
     const cost = bare <= left ? bare + this.#costOfLooks(all, visits, part, left - bare, isLinked) : bare;
-    const mayWatch = plan.looksUp && !isPage && performance.now() > kept.longUntil;
+    // Groups are filtered when no row is visited any more.
+    const mayWatch = plan.looksUp && !having && !isPage && performance.now() > kept.longUntil;
     if (cost <= MOST_TESTS || !mayWatch) return cost;
     // It is looked at the clock between two rows, and not within one.
     return this.#costOfLooks(looks, 1) > MOST_TESTS ? cost : 'watched';
@@ -296,6 +298,11 @@ export class Bounds implements Allowance {
     const part = keysOf(where) > 1 && this.#sizes.bytes > SHORT_FILE ? named({ resource, where }) : undefined;
     return part ? lengthIn(held(this.#database, resource, MOST_ROWS, part), read(resource)).all / BYTES : 0;
   }
+}
+
+/** How many values were given, in a list or alone. */
+function countOf(values: unknown): number {
+  return Array.isArray(values) ? Math.max(1, values.length) : 1;
 }
 
 /** What it takes to find the words of the records that are written: of each character as much as a test. */

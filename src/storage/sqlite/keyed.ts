@@ -1,7 +1,7 @@
 /** The values that a filter lists, and the rows of a SQLite table that it names by their keys. */
 
 import type { Comparison, Filter } from '../../query/filter.ts';
-import type { Column } from '../../schema/model.ts';
+import type { Column, Resource } from '../../schema/model.ts';
 import { encoded } from '../sql/codec.ts';
 import { quote } from '../sql/dialect.ts';
 import { PLACEHOLDER, type Table } from '../statements.ts';
@@ -26,6 +26,51 @@ export function valuesIn(filter: Filter): number {
     default:
       return 'where' in filter ? valuesIn(filter.where) : 0;
   }
+}
+
+/** How many places of indexes it leads to at the most: for each value of a list there are all of those of the next. */
+export function seeksIn(filter: Filter, resource: Table, leads = true): number {
+  switch (filter.is) {
+    case 'all': {
+      let seeks = 1;
+      for (const each of filter.of) seeks *= seeksIn(each, resource, leads);
+      return seeks;
+    }
+    case 'any': {
+      // Only where each of them leads somewhere by itself, they do; what they ask of others, they ask in any case.
+      const isLead = leads && filter.of.every((each) => isLeading(each, resource));
+      const alone = isLead ? 0 : 1;
+      let seeks = alone;
+      for (const each of filter.of) seeks += seeksIn(each, resource, isLead) - alone;
+      return Math.max(1, seeks);
+    }
+    case 'not':
+      return seeksIn(filter.of, resource, false);
+    case 'in':
+      return leads && indexedIn(resource).has(filter.column) ? Math.max(1, filter.values.length) : 1;
+    default:
+      return 'where' in filter ? seeksIn(filter.where, filter.field.target) : 1;
+  }
+}
+
+function isLeading(filter: Filter, resource: Table): boolean {
+  if (filter.is === 'all') return filter.of.some((each) => isLeading(each, resource));
+  if (filter.is === 'any') return filter.of.every((each) => isLeading(each, resource));
+  return (filter.is === 'eq' || filter.is === 'in') && indexedIn(resource).has(filter.column);
+}
+
+const indexed = new WeakMap<Table, ReadonlySet<Column>>();
+
+/** The columns that stand in an index, wherever in it. */
+function indexedIn(resource: Table): ReadonlySet<Column> {
+  let columns = indexed.get(resource);
+  if (!columns) {
+    const { key, uniques, indexes, references } = resource as Resource;
+    const several = [...uniques, ...indexes].flatMap((each) => each.columns);
+    columns = new Set([key, ...several, ...references.map(({ column }) => column)]);
+    indexed.set(resource, columns);
+  }
+  return columns;
 }
 
 type Keyed = Extract<Filter, { is: Comparison }> | Extract<Filter, { is: 'in' }>;
