@@ -78,6 +78,10 @@ browsing('finding', () => {
     await views.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Views' }).click();
     await page.getByLabel('Name of this view').fill('Seventeen');
+    // What is typed there stays, whatever else is looked at before it is saved.
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'Views' }).click();
+    expect(await page.getByLabel('Name of this view').inputValue()).toBe('Seventeen');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('link', { name: 'Seventeen' }).waitFor();
     // A name that is there already says what saving does.

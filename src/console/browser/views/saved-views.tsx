@@ -1,6 +1,6 @@
 /** Lists that somebody wants to come back to: a name for an address, kept in this browser; the address itself is to share. */
 
-import { signal, useSignal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import type { ListAsk } from '../ask.ts';
 import { remember, remembered } from '../session.ts';
 import { listLink } from './list-place.ts';
@@ -27,17 +27,23 @@ function keep(views: readonly SavedView[]): void {
   remember('views', JSON.stringify(views));
 }
 
+/** What was typed and not saved, by type: it is there again when the panel is. */
+const names = signal<Readonly<Record<string, string>>>({});
+
 export function Views({ ask, onClose }: { ask: ListAsk; onClose: () => void }) {
-  const name = useSignal('');
   const type = ask.resource.name;
+  const name = names.value[type] ?? '';
+  const call = (text: string) => {
+    names.value = { ...names.value, [type]: text };
+  };
   const link = listLink({ ...ask, after: undefined, before: undefined });
   const isOther = (view: SavedView, called: string) => view.type !== type || view.name !== called;
   const save = (event: Event) => {
     event.preventDefault();
-    const called = name.value.trim();
+    const called = name.trim();
     if (called === '') return;
     keep([...savedViews.value.filter((view) => isOther(view, called)), { type, name: called, link }]);
-    name.value = '';
+    call('');
   };
   const mine = savedViews.value.filter((view) => view.type === type);
   return (
@@ -61,20 +67,18 @@ export function Views({ ask, onClose }: { ask: ListAsk; onClose: () => void }) {
         </ul>
       )}
       <p class="quiet small">
-        A view is the filter, the search, the order and the columns of this list. It stays in this browser;
-        its link shows others the same.
+        A view is the filter, search, order and columns of this list. It stays in this browser; its link shows
+        others the same.
       </p>
       <div class="tools">
         <input
           aria-label="Name of this view"
           placeholder="Name of this view"
-          value={name.value}
-          onInput={(event) => {
-            name.value = event.currentTarget.value;
-          }}
+          value={name}
+          onInput={(event) => call(event.currentTarget.value)}
         />
         <button type="submit" class="primary">
-          {mine.some((view) => !isOther(view, name.value.trim())) ? 'Replace' : 'Save'}
+          {mine.some((view) => !isOther(view, name.trim())) ? 'Replace' : 'Save'}
         </button>
         <Copy text={() => location.origin + location.pathname + link} label="Copy link" />
         <button type="button" onClick={onClose}>

@@ -33,7 +33,7 @@ export function Requests({ query }: { query: URLSearchParams }) {
   return (
     <Page
       title="Requests"
-      about="The last 200 since this server started, without bodies; slow ones took half a second or more, and those that failed show the address of the caller. The log has all of them."
+      about="The last 200 since this server started, without bodies. Slow ones took half a second or more; failed ones show the address of the caller. The log has all of them."
       wire={wire}
       told={told}
     >
