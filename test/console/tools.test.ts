@@ -22,10 +22,11 @@ const behind = `(() => {
 
 browsing.each([...databases])('on %s', (database) => {
   let duet: Awaited<ReturnType<typeof service>>;
+  let other: Awaited<ReturnType<typeof service>>;
   beforeAll(async () => {
-    duet = await service(database);
+    [duet, other] = await Promise.all([service(database), service(database, museum)]);
   });
-  afterAll(() => duet.end());
+  afterAll(() => Promise.all([duet.end(), other.end()]));
 
   test('GraphiQL runs what a view would ask, and has the explorer and the docs', async () => {
     await using here = await visit(duet.url, { isDrawn: true });
@@ -118,6 +119,99 @@ browsing.each([...databases])('on %s', (database) => {
     expect(await page.locator('.plot.large path.second').count()).toBeGreaterThan(1);
     // What the page itself reads is no use of the service.
     expect(await routes.getByText('GET /metrics').count()).toBe(0);
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('the panel below is dragged, moved with keys and folded, and stays so', async () => {
+    await using here = await visit(other.url, { isDrawn: true });
+    const { page } = here;
+    await here.go('#/data/Hall');
+    const text = page.getByRole('region', { name: 'REST and GraphQL' }).locator('pre').first();
+    const edge = page.getByRole('separator', { name: 'Height of the panel' });
+    /** How many lines of text there are between its edges: whole ones. */
+    const height = () =>
+      text.evaluate((each: any) => {
+        const { lineHeight, borderTopWidth } = each.ownerDocument.defaultView.getComputedStyle(each);
+        const inside = each.getBoundingClientRect().height - 2 * Number.parseFloat(borderTopWidth);
+        return Number((inside / Number.parseFloat(lineHeight)).toFixed(1));
+      });
+    await text.waitFor();
+    const before = await height();
+    expect(before).toBe(Math.round(before));
+    const { x = 0, y = 0 } = (await edge.boundingBox()) ?? {};
+    await page.mouse.move(x + 50, y + 4);
+    await page.mouse.down();
+    await page.mouse.move(x + 50, y - 36);
+    await page.mouse.up();
+    await shows(height, before + 2);
+    await edge.focus();
+    await page.keyboard.press('ArrowDown');
+    await shows(height, before + 1);
+    await page.reload();
+    await shows(height, before + 1);
+    await page.getByRole('button', { name: 'REST and GraphQL' }).click();
+    await text.waitFor({ state: 'detached' });
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('the diagram shows fields and relations, moves and zooms, and leads to the data', async () => {
+    await using here = await visit(other.url, { isDrawn: true });
+    const { page } = here;
+    await here.go('#/schema');
+    const picture = page.getByLabel('Types and their relations');
+    // What would be too small to read is left out: then there is room for keys and relations.
+    await page.setViewportSize({ width: 1280, height: 640 });
+    await picture.getByText('keeper').waitFor();
+    await shows(() => picture.getByText('inspectedAt').count(), 0);
+    expect(
+      Number(/scale\((.*)\)/.exec((await picture.locator('> g').getAttribute('transform')) ?? '')?.[1]),
+    ).toBeGreaterThanOrEqual(0.85);
+    await page.getByRole('searchbox', { name: 'Show only' }).fill('museum');
+    await shows(() => picture.locator('.box .name').allTextContents(), ['Museum', 'Hall']);
+    await page.getByRole('searchbox', { name: 'Show only' }).fill('');
+    await page.getByRole('button', { name: 'All fields' }).click();
+    await picture.getByText('inspectedAt').waitFor();
+    // Also where the panel stands beside it, which has an edge of its own there.
+    await page.setViewportSize({ width: 1920, height: 900 });
+    await shows(() => picture.locator('path.edge').first().isVisible(), true);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    const dock = page.getByRole('region', { name: 'REST and GraphQL' });
+    const described = /^[\d.]+ ms · [\d.]+ KB/;
+    for (const [door, asked] of [
+      ['REST', '/openapi.json'],
+      ['GraphQL', '__schema'],
+    ] as const) {
+      const article = dock.getByRole('article', { name: door });
+      await article.locator('pre', { hasText: asked }).waitFor();
+      await article.locator('.cost', { hasText: described }).waitFor();
+    }
+    await shows(() => picture.locator('.edge').count(), 5);
+    expect(await page.evaluate(behind)).toEqual([]);
+    await shows(
+      () => picture.locator('.line.deprecated').allTextContents(),
+      ['Deprecated: Nobody knows it.oldNumberString'],
+    );
+    const camera = () => picture.locator('> g').getAttribute('transform');
+    await shows(async () => (await camera()) === 'translate(0 0) scale(1)', false);
+    // A window that has changed is drawn anew in the frames that follow, however long each takes.
+    await page.evaluate(
+      'new Promise((end) => { let left = 5; const next = () => (left-- > 0 ? requestAnimationFrame(next) : end()); next(); })',
+    );
+    const before = await camera();
+    await page.getByRole('button', { name: 'Zoom in' }).click();
+    await shows(async () => (await camera()) === before, false);
+    const nearer = await camera();
+    const { x = 0, y = 0, height = 0 } = (await picture.boundingBox()) ?? {};
+    await page.mouse.move(x + 10, y + height - 10);
+    await page.mouse.down();
+    await page.mouse.move(x + 70, y + height - 50, { steps: 4 });
+    await page.mouse.up();
+    await shows(async () => (await camera()) === nearer, false);
+    await picture.focus();
+    await page.keyboard.press('0');
+    await shows(camera, before);
+    await picture.getByRole('link', { name: 'Exhibit: its data' }).click();
+    await page.getByRole('heading', { name: 'Exhibit', exact: true }).waitFor();
     expect(here.complaints).toEqual([]);
   });
 });
@@ -224,99 +318,6 @@ browsing('tools', () => {
         cards.map((each) => each.ownerDocument.defaultView.getComputedStyle(each).backgroundColor),
       );
     expect(new Set(colours)).toEqual(new Set(['rgb(20, 22, 27)']));
-    expect(here.complaints).toEqual([]);
-  });
-
-  test('the panel below is dragged, moved with keys and folded, and stays so', async () => {
-    await using here = await visit(other.url, { isDrawn: true });
-    const { page } = here;
-    await here.go('#/data/Hall');
-    const text = page.getByRole('region', { name: 'REST and GraphQL' }).locator('pre').first();
-    const edge = page.getByRole('separator', { name: 'Height of the panel' });
-    /** How many lines of text there are between its edges: whole ones. */
-    const height = () =>
-      text.evaluate((each: any) => {
-        const { lineHeight, borderTopWidth } = each.ownerDocument.defaultView.getComputedStyle(each);
-        const inside = each.getBoundingClientRect().height - 2 * Number.parseFloat(borderTopWidth);
-        return Number((inside / Number.parseFloat(lineHeight)).toFixed(1));
-      });
-    await text.waitFor();
-    const before = await height();
-    expect(before).toBe(Math.round(before));
-    const { x = 0, y = 0 } = (await edge.boundingBox()) ?? {};
-    await page.mouse.move(x + 50, y + 4);
-    await page.mouse.down();
-    await page.mouse.move(x + 50, y - 36);
-    await page.mouse.up();
-    await shows(height, before + 2);
-    await edge.focus();
-    await page.keyboard.press('ArrowDown');
-    await shows(height, before + 1);
-    await page.reload();
-    await shows(height, before + 1);
-    await page.getByRole('button', { name: 'REST and GraphQL' }).click();
-    await text.waitFor({ state: 'detached' });
-    expect(here.complaints).toEqual([]);
-  });
-
-  test('the diagram shows fields and relations, moves and zooms, and leads to the data', async () => {
-    await using here = await visit(other.url, { isDrawn: true });
-    const { page } = here;
-    await here.go('#/schema');
-    const picture = page.getByLabel('Types and their relations');
-    // What would be too small to read is left out: then there is room for keys and relations.
-    await page.setViewportSize({ width: 1280, height: 640 });
-    await picture.getByText('keeper').waitFor();
-    await shows(() => picture.getByText('inspectedAt').count(), 0);
-    expect(
-      Number(/scale\((.*)\)/.exec((await picture.locator('> g').getAttribute('transform')) ?? '')?.[1]),
-    ).toBeGreaterThanOrEqual(0.85);
-    await page.getByRole('searchbox', { name: 'Show only' }).fill('museum');
-    await shows(() => picture.locator('.box .name').allTextContents(), ['Museum', 'Hall']);
-    await page.getByRole('searchbox', { name: 'Show only' }).fill('');
-    await page.getByRole('button', { name: 'All fields' }).click();
-    await picture.getByText('inspectedAt').waitFor();
-    // Also where the panel stands beside it, which has an edge of its own there.
-    await page.setViewportSize({ width: 1920, height: 900 });
-    await shows(() => picture.locator('path.edge').first().isVisible(), true);
-    await page.setViewportSize({ width: 1280, height: 900 });
-    const dock = page.getByRole('region', { name: 'REST and GraphQL' });
-    const described = /^[\d.]+ ms · [\d.]+ KB/;
-    for (const [door, asked] of [
-      ['REST', '/openapi.json'],
-      ['GraphQL', '__schema'],
-    ] as const) {
-      const article = dock.getByRole('article', { name: door });
-      await article.locator('pre', { hasText: asked }).waitFor();
-      await article.locator('.cost', { hasText: described }).waitFor();
-    }
-    await shows(() => picture.locator('.edge').count(), 5);
-    expect(await page.evaluate(behind)).toEqual([]);
-    await shows(
-      () => picture.locator('.line.deprecated').allTextContents(),
-      ['Deprecated: Nobody knows it.oldNumberString'],
-    );
-    const camera = () => picture.locator('> g').getAttribute('transform');
-    await shows(async () => (await camera()) === 'translate(0 0) scale(1)', false);
-    // A window that has changed is drawn anew in the frames that follow, however long each takes.
-    await page.evaluate(
-      'new Promise((end) => { let left = 5; const next = () => (left-- > 0 ? requestAnimationFrame(next) : end()); next(); })',
-    );
-    const before = await camera();
-    await page.getByRole('button', { name: 'Zoom in' }).click();
-    await shows(async () => (await camera()) === before, false);
-    const nearer = await camera();
-    const { x = 0, y = 0, height = 0 } = (await picture.boundingBox()) ?? {};
-    await page.mouse.move(x + 10, y + height - 10);
-    await page.mouse.down();
-    await page.mouse.move(x + 70, y + height - 50, { steps: 4 });
-    await page.mouse.up();
-    await shows(async () => (await camera()) === nearer, false);
-    await picture.focus();
-    await page.keyboard.press('0');
-    await shows(camera, before);
-    await picture.getByRole('link', { name: 'Exhibit: its data' }).click();
-    await page.getByRole('heading', { name: 'Exhibit', exact: true }).waitFor();
     expect(here.complaints).toEqual([]);
   });
 
