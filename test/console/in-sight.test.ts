@@ -189,7 +189,7 @@ browsing('in sight', () => {
       await page.getByRole('alert').getByText(told).waitFor();
     }
     await hash(page, '#/operate/requests');
-    await page.getByText('those that failed show the address of the caller').waitFor();
+    await page.getByText('failed ones show the address of the caller').waitFor();
     await hash(page, '#/operate/metrics');
     await shows(async () => {
       await duet.json('GET', '/clinics');
