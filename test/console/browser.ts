@@ -35,6 +35,9 @@ const OFF = [
   'ThirdPartyStoragePartitioning',
 ];
 
+/** No script runs for long enough to be worth what its compilers take. */
+const SCRIPTS = '--js-flags=--no-opt --no-maglev';
+
 const installed = existsSync(CHROMIUM);
 
 if (!installed) {
@@ -57,7 +60,7 @@ function browser(isDrawn: boolean): Promise<Browser> {
   if (known) return known;
   const launching = chromium.launch({
     executablePath: CHROMIUM,
-    args: [...FLAGS.split(' '), ...(isDrawn ? [] : UNDRAWN), `--disable-features=${OFF}`],
+    args: [...FLAGS.split(' '), ...(isDrawn ? [] : UNDRAWN), SCRIPTS, `--disable-features=${OFF}`],
   });
   launched.set(isDrawn, launching);
   // Not with the file that needed it first: the next one goes on with its pages.
@@ -68,11 +71,12 @@ function browser(isDrawn: boolean): Promise<Browser> {
 /** Pages that nobody visits any more, by the wishes they were opened with: a new one takes twice as much of the processor. */
 const idle = new Map<string, Page>();
 
+const WINDOW = { width: 1280, height: 900 };
+
 async function opened(options: BrowserContextOptions, isDrawn: boolean): Promise<Page> {
   // What moves, or changes its colour bit by bit, would stay where it begins.
   const still = isDrawn ? {} : ({ reducedMotion: 'reduce' } as const);
-  const viewport = { width: 1280, height: 900 };
-  const context = await (await browser(isDrawn)).newContext({ viewport, ...still, ...options });
+  const context = await (await browser(isDrawn)).newContext({ viewport: WINDOW, ...still, ...options });
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   const page = await context.newPage();
   return isDrawn ? page : undrawn(page);
@@ -156,6 +160,9 @@ export async function visit(url: string, wishes: Wishes = {}): Promise<Visit> {
   const page = (isFirst ? undefined : idle.get(like)) ?? (await opened(options, isDrawn));
   const stop = isDrawn ? undefined : frames(page);
   if (!isFirst) idle.delete(like);
+  // Whoever was here before may have made it wider.
+  const { viewport: size = WINDOW } = options;
+  if (size && !Bun.deepEquals(page.viewportSize(), size)) await page.setViewportSize(size);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {

@@ -1,6 +1,7 @@
 /** Who is asking: a service with authentication and rules, and what the console does with its 401 and its 403. */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { databases } from '../app.ts';
 import { headersOf, SECRET } from '../conformance/access-matrix.ts';
 import { findings } from './axe.ts';
 import { browsing, service, shows, visit } from './browser.ts';
@@ -42,11 +43,10 @@ async function tokenOf(sub: string, ...roles: string[]): Promise<string> {
   return Authorization.replace('Bearer ', '');
 }
 
-// Who may do what is held on both databases below both doors; what the console makes of it is the same on each.
-browsing('callers', () => {
+browsing.each([...databases])('callers, on %s', (database) => {
   let duet: Awaited<ReturnType<typeof service>>;
   beforeAll(async () => {
-    duet = await service('sqlite', { sdl, data, logic, env: { AUTH_SECRET: SECRET } });
+    duet = await service(database, { sdl, data, logic, env: { AUTH_SECRET: SECRET } });
   });
   afterAll(() => duet.end());
 
@@ -138,17 +138,6 @@ browsing('callers', () => {
     expect(here.complaints).toEqual([]);
   });
 
-  test('whoever is refused may sign in as somebody else: to try again is no help', async () => {
-    await using here = await visit(duet.url);
-    const { page } = here;
-    await here.go('');
-    await page.evaluate(`sessionStorage.setItem('duet.token', '${await tokenOf('ann')}')`);
-    await page.reload();
-    await page.evaluate("location.hash = '#/data/Vault'");
-    const refusal = page.getByRole('main').getByRole('alert').filter({ hasText: 'FORBIDDEN' });
-    await shows(() => refusal.getByRole('button').allTextContents(), [' Sign in as somebody else']);
-  });
-
   test('what the roles of the caller never allow is not offered, and of a record the service is asked', async () => {
     await using here = await visit(duet.url);
     const { page } = here;
@@ -187,6 +176,60 @@ browsing('callers', () => {
     await page.getByRole('link', { name: 'Edit' }).waitFor();
     expect((await duet.json('GET', '/notes/2')).text).toBe('Of Bob');
     expect(here.complaints).toEqual([]);
+  });
+
+  test('whoever views as another is offered what that one may do with a record', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/operate/access?subject=bob');
+    await page.getByRole('button', { name: 'Sign in' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Token').fill(await tokenOf('root', 'admin'));
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'See the data as they do' }).click();
+    await page.getByText('You see and do everything as bob').waitFor();
+    const before = await duet.json('GET', '/notes');
+    await page.evaluate("location.hash = '#/data/Note/record/1'");
+    await page.getByText('read-only for you').waitFor();
+    expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
+    await page.evaluate("location.hash = '#/data/Note/record/2'");
+    await page.getByText('you may not delete').waitFor();
+    await page.getByRole('link', { name: 'Edit' }).waitFor();
+    // Nothing is written by asking.
+    const asked = page.waitForResponse(
+      (response) => response.request().postData()?.includes('deleteMemo') === true,
+    );
+    // A proxy that takes conditions off makes no difference.
+    await page.route('**/*', (route) => {
+      const { 'if-match': _, ...headers } = route.request().headers();
+      return route.continue({ headers });
+    });
+    await page.evaluate("location.hash = '#/data/Memo/record/1'");
+    expect((await (await asked).json()).errors[0].extensions.code).toBe('VERSION_CONFLICT');
+    await page.getByRole('button', { name: 'Delete' }).waitFor();
+    expect(await duet.json('GET', '/memos')).toEqual([{ id: 1, text: 'To keep' }]);
+    expect(await duet.json('GET', '/notes')).toEqual(before);
+    expect(here.complaints).toEqual([]);
+  });
+});
+
+// Who may do what is held on both databases below both doors; what follows is the same on each.
+browsing('callers', () => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service('sqlite', { sdl, data, logic, env: { AUTH_SECRET: SECRET } });
+  });
+  afterAll(() => duet.end());
+
+  test('whoever is refused may sign in as somebody else: to try again is no help', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('');
+    await page.evaluate(`sessionStorage.setItem('duet.token', '${await tokenOf('ann')}')`);
+    await page.reload();
+    await page.evaluate("location.hash = '#/data/Vault'");
+    const refusal = page.getByRole('main').getByRole('alert').filter({ hasText: 'FORBIDDEN' });
+    await shows(() => refusal.getByRole('button').allTextContents(), [' Sign in as somebody else']);
   });
 
   test('an action that takes a token says so before anything is filled in, and so does one that is refused', async () => {
@@ -319,40 +362,6 @@ browsing('callers', () => {
     await page.keyboard.press('Enter');
     await page.getByText('To rest').waitFor();
     expect(await told.count()).toBe(0);
-    expect(here.complaints).toEqual([]);
-  });
-
-  test('whoever views as another is offered what that one may do with a record', async () => {
-    await using here = await visit(duet.url);
-    const { page } = here;
-    await here.go('#/operate/access?subject=bob');
-    await page.getByRole('button', { name: 'Sign in' }).first().click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Token').fill(await tokenOf('root', 'admin'));
-    await dialog.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('button', { name: 'See the data as they do' }).click();
-    await page.getByText('You see and do everything as bob').waitFor();
-    const before = await duet.json('GET', '/notes');
-    await page.evaluate("location.hash = '#/data/Note/record/1'");
-    await page.getByText('read-only for you').waitFor();
-    expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
-    await page.evaluate("location.hash = '#/data/Note/record/2'");
-    await page.getByText('you may not delete').waitFor();
-    await page.getByRole('link', { name: 'Edit' }).waitFor();
-    // Nothing is written by asking.
-    const asked = page.waitForResponse(
-      (response) => response.request().postData()?.includes('deleteMemo') === true,
-    );
-    // A proxy that takes conditions off makes no difference.
-    await page.route('**/*', (route) => {
-      const { 'if-match': _, ...headers } = route.request().headers();
-      return route.continue({ headers });
-    });
-    await page.evaluate("location.hash = '#/data/Memo/record/1'");
-    expect((await (await asked).json()).errors[0].extensions.code).toBe('VERSION_CONFLICT');
-    await page.getByRole('button', { name: 'Delete' }).waitFor();
-    expect(await duet.json('GET', '/memos')).toEqual([{ id: 1, text: 'To keep' }]);
-    expect(await duet.json('GET', '/notes')).toEqual(before);
     expect(here.complaints).toEqual([]);
   });
 

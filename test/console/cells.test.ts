@@ -1,9 +1,9 @@
 /** What is typed into a cell of a table is saved by whoever goes elsewhere, or they are asked; through both doors. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { browsing, service, shows } from './browser.ts';
-import { doors, editing, question } from './things.ts';
+import { editing, onBoth, question } from './things.ts';
 
 const sdl = `
 type Owner @resource { id: ID! name: String! clinics: [Clinic!]! }
@@ -32,113 +32,118 @@ const ways: Record<string, { leave: (page: Page) => Promise<unknown>; to: RegExp
   'another order': { leave: (page) => page.getByRole('button', { name: /^name/ }).click(), to: /sort=name/ },
 };
 
+const data = {
+  owners: [{ name: 'Ada' }, { name: 'Grace' }],
+  clinics: Array.from({ length: 60 }, (_, at) => ({ name: `Clinic ${at + 1}`, beds: at, ownerId: 1 })),
+};
+
+const place = '#/data/Clinic?_columns=name,beds,opened';
+const cell = (page: Page, row: number, column: number) =>
+  page.locator(`tr[aria-rowindex="${row + 1}"] td:nth-child(${column})`);
+const beds = (page: Page) => page.getByRole('textbox', { name: 'beds' });
+const edit = async (page: Page, text: string) => {
+  // Not before the rows are in this order: those that were there before give way a moment later.
+  await cell(page, 2, 1).getByText('Clinic 2', { exact: true }).waitFor();
+  await cell(page, 2, 2).dblclick();
+  await beds(page).fill(text);
+};
+
+browsing.each(onBoth)('cells, through %s on %s', (door, database) => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service(database, { sdl, data });
+  });
+  afterAll(() => duet.end());
+  const saved = async () => (await duet.json('GET', '/clinics/2')).beds;
+
+  test.each(Object.keys(ways))('%s saves a cell, and asks where it cannot be saved', async (name) => {
+    const { leave, to } = ways[name] as (typeof ways)[string];
+    await duet.json('PUT', '/clinics/2', { beds: 1 });
+    await using here = await editing(duet.url, door, '#/data/Owner');
+    const { page } = here;
+    await here.go(place);
+    await edit(page, '77');
+    await leave(page);
+    await page.waitForURL(to);
+    await beds(page).waitFor({ state: 'detached' });
+    expect(await saved()).toBe(77);
+    expect(await question(page).count()).toBe(0);
+    // What is refused, here or by the service, stays in its cell, or is given up by whoever says so.
+    for (const text of ['many', '1001']) {
+      await here.go('#/data/Owner');
+      await here.go(place);
+      await edit(page, text);
+      await leave(page);
+      await question(page).waitFor();
+      await page.keyboard.press('Escape');
+      await question(page).waitFor({ state: 'detached' });
+      await shows(() => page.evaluate('location.hash'), place);
+      expect(await cell(page, 2, 2).locator('input').inputValue()).toBe(text);
+      await page
+        .getByRole('alert')
+        .filter({ hasText: /not a number|1000/i })
+        .waitFor();
+      if (name === 'the search') await page.getByRole('searchbox').fill('');
+      await leave(page);
+      await question(page).getByRole('button', { name: 'Discard changes' }).click();
+      await page.waitForURL(to);
+      await shows(() => page.locator('form.cell').count(), 0);
+    }
+    expect(await saved()).toBe(77);
+    // The next cell is edited as ever.
+    await here.go(place);
+    await edit(page, '78');
+    await page.keyboard.press('Enter');
+    await shows(saved, 78);
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('a reload asks as browsers do, and so do a day of which only a part is typed and another cell', async () => {
+    await using here = await editing(duet.url, door, place);
+    const { page } = here;
+    const asked: string[] = [];
+    page.on('dialog', async (dialog) => {
+      asked.push(dialog.type());
+      await dialog.dismiss();
+    });
+    await edit(page, '12');
+    await page.evaluate('void setTimeout(() => location.reload())');
+    await shows(() => asked, ['beforeunload']);
+    expect(await beds(page).inputValue()).toBe('12');
+    await page.keyboard.press('Escape');
+    await cell(page, 2, 3).dblclick();
+    await page.keyboard.type('02');
+    await cell(page, 3, 2).dblclick();
+    await page.getByRole('alert').filter({ hasText: 'This is not complete.' }).waitFor();
+    await question(page).getByRole('button', { name: 'Keep editing' }).click();
+    await cell(page, 2, 3).locator('input').waitFor();
+    expect(await beds(page).count()).toBe(0);
+  });
+
+  test('what somebody else has written meanwhile is overwritten by Enter alone', async () => {
+    await duet.json('PUT', '/clinics/2', { beds: 1 });
+    await using here = await editing(duet.url, door, place);
+    const { page } = here;
+    await shows(() => cell(page, 2, 2).textContent(), '1');
+    await duet.json('PUT', '/clinics/2', { beds: 5 });
+    await edit(page, '12');
+    for (let times = 0; times < 2; times++) {
+      await page.getByRole('button', { name: 'Next' }).click();
+      await question(page).getByRole('button', { name: 'Keep editing' }).click();
+      await page.getByRole('alert').filter({ hasText: 'changed it to 5' }).waitFor();
+    }
+    expect(await saved()).toBe(5);
+    await beds(page).press('Enter');
+    await shows(saved, 12);
+  });
+});
+
 browsing('cells', () => {
   let duet: Awaited<ReturnType<typeof service>>;
   beforeAll(async () => {
-    duet = await service('sqlite', {
-      sdl,
-      data: {
-        owners: [{ name: 'Ada' }, { name: 'Grace' }],
-        clinics: Array.from({ length: 60 }, (_, at) => ({ name: `Clinic ${at + 1}`, beds: at, ownerId: 1 })),
-      },
-    });
+    duet = await service('sqlite', { sdl, data });
   });
   afterAll(() => duet.end());
-
-  const place = '#/data/Clinic?_columns=name,beds,opened';
-  const cell = (page: Page, row: number, column: number) =>
-    page.locator(`tr[aria-rowindex="${row + 1}"] td:nth-child(${column})`);
-  const beds = (page: Page) => page.getByRole('textbox', { name: 'beds' });
-  const edit = async (page: Page, text: string) => {
-    // Not before the rows are in this order: those that were there before give way a moment later.
-    await cell(page, 2, 1).getByText('Clinic 2', { exact: true }).waitFor();
-    await cell(page, 2, 2).dblclick();
-    await beds(page).fill(text);
-  };
-  const saved = async () => (await duet.json('GET', '/clinics/2')).beds;
-
-  describe.each([...doors])('through %s', (door) => {
-    test.each(Object.keys(ways))('%s saves a cell, and asks where it cannot be saved', async (name) => {
-      const { leave, to } = ways[name] as (typeof ways)[string];
-      await duet.json('PUT', '/clinics/2', { beds: 1 });
-      await using here = await editing(duet.url, door, '#/data/Owner');
-      const { page } = here;
-      await here.go(place);
-      await edit(page, '77');
-      await leave(page);
-      await page.waitForURL(to);
-      await beds(page).waitFor({ state: 'detached' });
-      expect(await saved()).toBe(77);
-      expect(await question(page).count()).toBe(0);
-      // What is refused, here or by the service, stays in its cell, or is given up by whoever says so.
-      for (const text of ['many', '1001']) {
-        await here.go('#/data/Owner');
-        await here.go(place);
-        await edit(page, text);
-        await leave(page);
-        await question(page).waitFor();
-        await page.keyboard.press('Escape');
-        await question(page).waitFor({ state: 'detached' });
-        await shows(() => page.evaluate('location.hash'), place);
-        expect(await cell(page, 2, 2).locator('input').inputValue()).toBe(text);
-        await page
-          .getByRole('alert')
-          .filter({ hasText: /not a number|1000/i })
-          .waitFor();
-        if (name === 'the search') await page.getByRole('searchbox').fill('');
-        await leave(page);
-        await question(page).getByRole('button', { name: 'Discard changes' }).click();
-        await page.waitForURL(to);
-        await shows(() => page.locator('form.cell').count(), 0);
-      }
-      expect(await saved()).toBe(77);
-      // The next cell is edited as ever.
-      await here.go(place);
-      await edit(page, '78');
-      await page.keyboard.press('Enter');
-      await shows(saved, 78);
-      expect(here.complaints).toEqual([]);
-    });
-
-    test('a reload asks as browsers do, and so do a day of which only a part is typed and another cell', async () => {
-      await using here = await editing(duet.url, door, place);
-      const { page } = here;
-      const asked: string[] = [];
-      page.on('dialog', async (dialog) => {
-        asked.push(dialog.type());
-        await dialog.dismiss();
-      });
-      await edit(page, '12');
-      await page.evaluate('void setTimeout(() => location.reload())');
-      await shows(() => asked, ['beforeunload']);
-      expect(await beds(page).inputValue()).toBe('12');
-      await page.keyboard.press('Escape');
-      await cell(page, 2, 3).dblclick();
-      await page.keyboard.type('02');
-      await cell(page, 3, 2).dblclick();
-      await page.getByRole('alert').filter({ hasText: 'This is not complete.' }).waitFor();
-      await question(page).getByRole('button', { name: 'Keep editing' }).click();
-      await cell(page, 2, 3).locator('input').waitFor();
-      expect(await beds(page).count()).toBe(0);
-    });
-
-    test('what somebody else has written meanwhile is overwritten by Enter alone', async () => {
-      await duet.json('PUT', '/clinics/2', { beds: 1 });
-      await using here = await editing(duet.url, door, place);
-      const { page } = here;
-      await shows(() => cell(page, 2, 2).textContent(), '1');
-      await duet.json('PUT', '/clinics/2', { beds: 5 });
-      await edit(page, '12');
-      for (let times = 0; times < 2; times++) {
-        await page.getByRole('button', { name: 'Next' }).click();
-        await question(page).getByRole('button', { name: 'Keep editing' }).click();
-        await page.getByRole('alert').filter({ hasText: 'changed it to 5' }).waitFor();
-      }
-      expect(await saved()).toBe(5);
-      await beds(page).press('Enter');
-      await shows(saved, 12);
-    });
-  });
 
   test('the dialog that changes many rows asks before it takes along what was typed', async () => {
     await using here = await editing(duet.url, 'REST', '#/data/Owner');

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Locator } from 'playwright-core';
 import { browsing, service, shows, visit } from './browser.ts';
+import { onBoth } from './things.ts';
 
 const key = (at: number) => `0190f5a0-7c1e-7a64-b3f5-${String(at).padStart(12, '0')}`;
 
@@ -223,105 +224,6 @@ browsing('a day with the console', () => {
     expect(here.complaints).toEqual([]);
   });
 
-  test.each(['REST', 'GraphQL'])(
-    'references are called by names, where a filter has several and where somebody else has changed one (%s)',
-    async (door) => {
-      await using here = await visit(duet.url);
-      const { page } = here;
-      await here.go('#/data/Order');
-      await page.getByRole('radio', { name: door }).check();
-      await page.getByText('1–25 of 200').waitFor();
-      await page.keyboard.press('f');
-      await page.getByLabel('Field').selectOption({ label: 'customer' });
-      await page.getByLabel('Operator').selectOption('in');
-      for (const name of ['Ada Lovelace 2', 'Ada Lovelace 3']) {
-        await page.getByRole('combobox', { name: 'Value' }).pressSequentially(name);
-        await page.getByRole('option', { name }).click();
-      }
-      const panel = page.getByRole('form', { name: 'Filter' });
-      const values = () =>
-        panel.getByRole('list', { name: 'Values' }).getByRole('listitem').allTextContents();
-      await shows(values, ['Ada Lovelace 2', 'Ada Lovelace 3']);
-      await page.getByRole('button', { name: 'Apply' }).click();
-      await page.getByText('1–25 of 100').waitFor();
-      await page
-        .getByRole('list', { name: 'Filters' })
-        .getByText('customer is one of Ada Lovelace 2, Ada Lovelace 3')
-        .waitFor();
-      expect(decodeURIComponent(page.url())).toContain(`customerId[in]=${key(2)},${key(3)}`);
-      // They come back with their names, and go one by one.
-      await page.keyboard.press('f');
-      await shows(values, ['Ada Lovelace 2', 'Ada Lovelace 3']);
-      await panel.getByRole('button', { name: 'Remove Ada Lovelace 2' }).click();
-      await page.getByRole('button', { name: 'Apply' }).click();
-      await page.getByText('1–25 of 50').waitFor();
-
-      const { id } = await duet.json('POST', '/orders', { price: '2.00', customerId: key(1) });
-      await here.go(`#/data/Order/record/${id}/edit`);
-      await page.locator('#field-customerId').fill('Ada Lovelace 2');
-      await page.getByRole('option', { name: 'Ada Lovelace 2' }).click();
-      await duet.json('PUT', `/orders/${id}`, { customerId: key(3) });
-      await page.getByRole('button', { name: 'Save' }).click();
-      const named = (at: number) => `Ada Lovelace ${at} ${key(at)}`;
-      await shows(
-        () => page.locator('.conflict tbody tr').allTextContents(),
-        [`customer${named(1)} ${named(2)} ${named(3)}`],
-      );
-      await page.getByRole('button', { name: 'Save selected values' }).click();
-      await page.waitForURL(new RegExp(`/record/${id}$`));
-      expect(await duet.json('DELETE', `/orders/${id}`)).toBeUndefined();
-      expect(here.complaints).toEqual([]);
-    },
-  );
-
-  test.each(['REST', 'GraphQL'])(
-    'a delete says what is not undone, and which of many records stand against it (%s)',
-    async (door) => {
-      await using here = await visit(duet.url);
-      const { page } = here;
-      const dialog = page.getByRole('dialog');
-      await here.go('#/data/Log');
-      // What the file says of it, and what is always true of it under that.
-      const about = page.locator('.heading p');
-      await about.waitFor();
-      expect(await about.innerHTML()).toBe(
-        'What <code>happens</code>.<br>Checked on every write: A log has a name.',
-      );
-      await here.go('#/data/Log/record/1');
-      await page.getByRole('radio', { name: door }).check();
-      await page.getByRole('button', { name: 'Delete' }).click();
-      await dialog
-        .getByText(
-          'Records that belong to it are deleted too: Entry. You can bring it back for as long as the history is kept, but not what belongs to it.',
-        )
-        .waitFor();
-      await page.keyboard.press('Escape');
-      await here.go('#/data/Entry/record/1');
-      await page.getByRole('button', { name: 'Delete' }).click();
-      await dialog.getByText('You can bring it back for as long as the history is kept.').waitFor();
-      await page.keyboard.press('Escape');
-      await here.go('#/data/Customer');
-      for (const at of [4, 5]) await page.getByLabel(`Select Ada Lovelace ${at}`).click();
-      await page.getByRole('button', { name: 'Delete…' }).click();
-      await dialog.getByRole('button', { name: 'Delete 2 records' }).click();
-      await dialog.getByText('Refused for Ada Lovelace 4.', { exact: true }).waitFor();
-      // It leads there, and from there to what stands against it.
-      const link = dialog.getByRole('link', { name: 'Ada Lovelace 4' });
-      await here.go((await link.getAttribute('href')) ?? '');
-      await page.getByRole('heading', { name: 'Ada Lovelace 4' }).waitFor();
-      await page.getByRole('button', { name: 'Delete' }).click();
-      await dialog.getByText('This cannot be undone.').waitFor();
-      await dialog.getByRole('button', { name: 'Delete it' }).click();
-      await shows(
-        () => dialog.getByRole('alert').textContent(),
-        'It cannot be deleted: Order still refers to it as customer. Show those records',
-      );
-      await dialog.getByRole('link', { name: 'Show those records' }).click();
-      await page.getByText('50 of 200').first().waitFor();
-      expect(here.complaints).toEqual([]);
-    },
-  );
-
   test('on a telephone what removes a condition stands beside it, and a column of a file beside its field', async () => {
     await using here = await visit(duet.url, { viewport: { width: 360, height: 740 } });
     const { page } = here;
@@ -347,6 +249,106 @@ browsing('a day with the console', () => {
       const name = await box(page.locator('.mapping tbody th').first());
       return Math.abs(name.y + name.height / 2 - field.y - field.height / 2) < 4;
     }, true);
+    expect(here.complaints).toEqual([]);
+  });
+});
+
+browsing.each(onBoth)('a day with the console, through %s on %s', (door, database) => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service(database, { sdl, data });
+  });
+  afterAll(() => duet.end());
+
+  test('references are called by names, where a filter has several and where somebody else has changed one', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Order');
+    await page.getByRole('radio', { name: door }).check();
+    await page.getByText('1–25 of 200').waitFor();
+    await page.keyboard.press('f');
+    await page.getByLabel('Field').selectOption({ label: 'customer' });
+    await page.getByLabel('Operator').selectOption('in');
+    for (const name of ['Ada Lovelace 2', 'Ada Lovelace 3']) {
+      await page.getByRole('combobox', { name: 'Value' }).pressSequentially(name);
+      await page.getByRole('option', { name }).click();
+    }
+    const panel = page.getByRole('form', { name: 'Filter' });
+    const values = () => panel.getByRole('list', { name: 'Values' }).getByRole('listitem').allTextContents();
+    await shows(values, ['Ada Lovelace 2', 'Ada Lovelace 3']);
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('1–25 of 100').waitFor();
+    await page
+      .getByRole('list', { name: 'Filters' })
+      .getByText('customer is one of Ada Lovelace 2, Ada Lovelace 3')
+      .waitFor();
+    expect(decodeURIComponent(page.url())).toContain(`customerId[in]=${key(2)},${key(3)}`);
+    // They come back with their names, and go one by one.
+    await page.keyboard.press('f');
+    await shows(values, ['Ada Lovelace 2', 'Ada Lovelace 3']);
+    await panel.getByRole('button', { name: 'Remove Ada Lovelace 2' }).click();
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('1–25 of 50').waitFor();
+
+    const { id } = await duet.json('POST', '/orders', { price: '2.00', customerId: key(1) });
+    await here.go(`#/data/Order/record/${id}/edit`);
+    await page.locator('#field-customerId').fill('Ada Lovelace 2');
+    await page.getByRole('option', { name: 'Ada Lovelace 2' }).click();
+    await duet.json('PUT', `/orders/${id}`, { customerId: key(3) });
+    await page.getByRole('button', { name: 'Save' }).click();
+    const named = (at: number) => `Ada Lovelace ${at} ${key(at)}`;
+    await shows(
+      () => page.locator('.conflict tbody tr').allTextContents(),
+      [`customer${named(1)} ${named(2)} ${named(3)}`],
+    );
+    await page.getByRole('button', { name: 'Save selected values' }).click();
+    await page.waitForURL(new RegExp(`/record/${id}$`));
+    expect(await duet.json('DELETE', `/orders/${id}`)).toBeUndefined();
+    expect(here.complaints).toEqual([]);
+  });
+
+  test('a delete says what is not undone, and which of many records stand against it', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const dialog = page.getByRole('dialog');
+    await here.go('#/data/Log');
+    // What the file says of it, and what is always true of it under that.
+    const about = page.locator('.heading p');
+    await about.waitFor();
+    expect(await about.innerHTML()).toBe(
+      'What <code>happens</code>.<br>Checked on every write: A log has a name.',
+    );
+    await here.go('#/data/Log/record/1');
+    await page.getByRole('radio', { name: door }).check();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await dialog
+      .getByText(
+        'Records that belong to it are deleted too: Entry. You can bring it back for as long as the history is kept, but not what belongs to it.',
+      )
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await here.go('#/data/Entry/record/1');
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await dialog.getByText('You can bring it back for as long as the history is kept.').waitFor();
+    await page.keyboard.press('Escape');
+    await here.go('#/data/Customer');
+    for (const at of [4, 5]) await page.getByLabel(`Select Ada Lovelace ${at}`).click();
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    await dialog.getByRole('button', { name: 'Delete 2 records' }).click();
+    await dialog.getByText('Refused for Ada Lovelace 4.', { exact: true }).waitFor();
+    // It leads there, and from there to what stands against it.
+    const link = dialog.getByRole('link', { name: 'Ada Lovelace 4' });
+    await here.go((await link.getAttribute('href')) ?? '');
+    await page.getByRole('heading', { name: 'Ada Lovelace 4' }).waitFor();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await dialog.getByText('This cannot be undone.').waitFor();
+    await dialog.getByRole('button', { name: 'Delete it' }).click();
+    await shows(
+      () => dialog.getByRole('alert').textContent(),
+      'It cannot be deleted: Order still refers to it as customer. Show those records',
+    );
+    await dialog.getByRole('link', { name: 'Show those records' }).click();
+    await page.getByText('50 of 200').first().waitFor();
     expect(here.complaints).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 /** How things are found: a search box for every table, filters with the inputs of forms, saved views, the palette and the keys. */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { databases } from '../app.ts';
 import { browsing, service, shows, visit } from './browser.ts';
 
 const sdl = `
@@ -40,10 +41,10 @@ const data = {
   })),
 };
 
-browsing('finding', () => {
+browsing.each([...databases])('finding, on %s', (database) => {
   let duet: Awaited<ReturnType<typeof service>>;
   beforeAll(async () => {
-    duet = await service('sqlite', { sdl, data, logic });
+    duet = await service(database, { sdl, data, logic });
   });
   afterAll(() => duet.end());
 

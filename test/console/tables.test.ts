@@ -1,6 +1,7 @@
 /** Tables as people use them all day: what opens, what is shown of a value, which columns, and how far one had scrolled. */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { databases } from '../app.ts';
 import { browsing, service, shows, visit } from './browser.ts';
 
 const key = (at: number) => `0190f5a0-7c1e-7a64-b3f5-${String(at).padStart(12, '0')}`;
@@ -33,10 +34,10 @@ const data = {
   })),
 };
 
-browsing('tables', () => {
+browsing.each([...databases])('tables, on %s', (database) => {
   let duet: Awaited<ReturnType<typeof service>>;
   beforeAll(async () => {
-    duet = await service('sqlite', { sdl, data });
+    duet = await service(database, { sdl, data });
   });
   afterAll(() => duet.end());
 
@@ -90,103 +91,6 @@ browsing('tables', () => {
     expect(edges).toEqual({ isTinted: true, isAtTheEdge: true, isBelowItsHead: true, isOnTop: true });
     await row.getByText('599,000').click();
     await page.getByRole('heading', { name: 'Thing 600' }).waitFor();
-    expect(here.complaints).toEqual([]);
-  });
-
-  test('a table that has room fits to the pixel; one that goes on is shaded where it does', async () => {
-    // A page of its own: the next test is visited in the usual window.
-    await using here = await visit(duet.url, { viewport: { width: 1280, height: 900 } });
-    const { page } = here;
-    for (const width of [1279, 1280, 1283, 2560]) {
-      await page.setViewportSize({ width, height: 900 });
-      for (const [type, goesOn] of [
-        ['Owner', false],
-        ['Note', false],
-        ['Thing', true],
-      ] as const) {
-        await here.go(`#/data/${type}`);
-        const table = page.getByRole('region', { name: `${type} table` });
-        await table.locator('table.fixed').waitFor();
-        const seen = await table.evaluate((each: any) => [
-          each.scrollWidth > each.clientWidth,
-          each.hasAttribute('data-right'),
-        ]);
-        expect([type, width, ...seen]).toEqual([type, width, goesOn, goesOn]);
-      }
-    }
-  });
-
-  test('while the service is away, it is told, what was read and typed stays, and all goes on when it is back', async () => {
-    await using here = await visit(duet.url);
-    const { page } = here;
-    const told = page.getByRole('status').filter({ hasText: 'The service cannot be reached' });
-    const back = page.getByRole('status').filter({ hasText: 'The service is back' });
-    await here.go('#/data/Note');
-    await page.getByText('Live').waitFor();
-    await duet.stop();
-    // Nobody has asked for anything.
-    await told.waitFor();
-    await page.getByRole('button', { name: 'Next' }).click();
-    await page.waitForURL(/after=/);
-    await shows(() => page.locator('section[aria-busy=true]').count(), 0);
-    expect(await page.getByText('Note 1', { exact: true }).count()).toBe(1);
-    expect(await page.getByText('Back to the first page').count()).toBe(0);
-    expect(await page.getByRole('alert').count()).toBe(0);
-    await duet.start();
-    await page.getByText('Note 26').waitFor();
-    await back.waitFor();
-    await told.waitFor({ state: 'detached' });
-    await page.getByText('Live').waitFor();
-
-    await page.getByRole('link', { name: 'New', exact: true }).click();
-    await page.getByRole('textbox', { name: 'text' }).fill('Typed');
-    await page.context().setOffline(true);
-    await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor();
-    await told.waitFor();
-    await page.context().setOffline(false);
-    await told.waitFor({ state: 'detached' });
-    // That it is back has not sent anything.
-    await page
-      .getByRole('alert')
-      .filter({ hasText: /^Not sent\. Try again\.$/ })
-      .waitFor();
-    await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByRole('heading', { name: 'Typed' }).waitFor();
-
-    await here.go('#/operate/migrations');
-    await page.getByText('create table Owner').waitFor();
-    await page.context().setOffline(true);
-    await page.getByRole('button', { name: 'Refresh' }).click();
-    await told.waitFor();
-    expect(await page.getByText('create table Owner').count()).toBe(1);
-    await page.context().setOffline(false);
-    await told.waitFor({ state: 'detached' });
-
-    await here.go('#/data/Owner');
-    const names = () => page.locator('tbody td:first-child').allTextContents();
-    const order = () => page.getByRole('columnheader', { name: /^name/ }).getAttribute('aria-sort');
-    await shows(names, ['Zoe', 'Ada', 'Mia']);
-    await page.context().setOffline(true);
-    await page.getByRole('button', { name: /^name/ }).click();
-    await told.waitFor();
-    expect(await names()).toEqual(['Zoe', 'Ada', 'Mia']);
-    // The order that the rows have.
-    expect(await order()).toBe('none');
-    await page.context().setOffline(false);
-    await shows(names, ['Ada', 'Mia', 'Zoe']);
-    await shows(order, 'ascending');
-
-    // One request that does not come through is told by itself.
-    await page.route('**/owners*', (route) => route.abort());
-    await page.getByRole('button', { name: 'Refresh' }).click();
-    const alone = page.getByRole('alert').filter({ hasText: 'cannot be reached' });
-    await alone.waitFor();
-    expect(await told.count()).toBe(0);
-    await page.unrouteAll();
-    await page.getByRole('button', { name: 'Try again' }).click();
-    await alone.waitFor({ state: 'detached' });
-    expect(await page.getByText('Zoe').count()).toBe(1);
     expect(here.complaints).toEqual([]);
   });
 
@@ -291,6 +195,137 @@ browsing('tables', () => {
     expect(here.complaints).toEqual([]);
   });
 
+  test('references sort by what is shown, through both doors; what there is, is counted where it is looked at', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('');
+    await page.getByRole('article').filter({ hasText: 'Thing' }).getByText('600').waitFor();
+    for (const door of ['REST', 'GraphQL']) {
+      await here.go('#/data/Thing?limit=500');
+      await page.getByRole('radio', { name: door }).check();
+      await page.getByRole('button', { name: /^owner/ }).click();
+      await page.waitForURL(/sort=owner\.name/);
+      await shows(
+        () => page.locator('tbody tr[aria-rowindex] [aria-colindex="20"]').first().textContent(),
+        'Ada',
+      );
+      await page.getByRole('button', { name: /^owner/ }).click();
+      await shows(
+        () => page.locator('tbody tr[aria-rowindex] [aria-colindex="20"]').first().textContent(),
+        'Zoe',
+      );
+    }
+    await here.go('#/data/Thing?count[lt]=5000');
+    await page.getByRole('main').locator('.title').getByText('5 of 600', { exact: true }).waitFor();
+    await page.getByText('5 records', { exact: true }).waitFor();
+    expect(here.complaints).toEqual([]);
+  });
+});
+
+browsing('tables', () => {
+  let duet: Awaited<ReturnType<typeof service>>;
+  beforeAll(async () => {
+    duet = await service('sqlite', { sdl, data });
+  });
+  afterAll(() => duet.end());
+
+  test('a table that has room fits to the pixel; one that goes on is shaded where it does', async () => {
+    // A page of its own: the next test is visited in the usual window.
+    await using here = await visit(duet.url, { viewport: { width: 1280, height: 900 } });
+    const { page } = here;
+    for (const width of [1279, 1280, 1283, 2560]) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const [type, goesOn] of [
+        ['Owner', false],
+        ['Note', false],
+        ['Thing', true],
+      ] as const) {
+        await here.go(`#/data/${type}`);
+        const table = page.getByRole('region', { name: `${type} table` });
+        await table.locator('table.fixed').waitFor();
+        const seen = await table.evaluate((each: any) => [
+          each.scrollWidth > each.clientWidth,
+          each.hasAttribute('data-right'),
+        ]);
+        expect([type, width, ...seen]).toEqual([type, width, goesOn, goesOn]);
+      }
+    }
+  });
+
+  test('while the service is away, it is told, what was read and typed stays, and all goes on when it is back', async () => {
+    await using here = await visit(duet.url);
+    const { page } = here;
+    const told = page.getByRole('status').filter({ hasText: 'The service cannot be reached' });
+    const back = page.getByRole('status').filter({ hasText: 'The service is back' });
+    await here.go('#/data/Note');
+    await page.getByText('Live').waitFor();
+    await duet.stop();
+    // Nobody has asked for anything.
+    await told.waitFor();
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.waitForURL(/after=/);
+    await shows(() => page.locator('section[aria-busy=true]').count(), 0);
+    expect(await page.getByText('Note 1', { exact: true }).count()).toBe(1);
+    expect(await page.getByText('Back to the first page').count()).toBe(0);
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await duet.start();
+    await page.getByText('Note 26').waitFor();
+    await back.waitFor();
+    await told.waitFor({ state: 'detached' });
+    await page.getByText('Live').waitFor();
+
+    await page.getByRole('link', { name: 'New', exact: true }).click();
+    await page.getByRole('textbox', { name: 'text' }).fill('Typed');
+    await page.context().setOffline(true);
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor();
+    await told.waitFor();
+    await page.context().setOffline(false);
+    await told.waitFor({ state: 'detached' });
+    // That it is back has not sent anything.
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /^Not sent\. Try again\.$/ })
+      .waitFor();
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'Typed' }).waitFor();
+
+    await here.go('#/operate/migrations');
+    await page.getByText('create table Owner').waitFor();
+    await page.context().setOffline(true);
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await told.waitFor();
+    expect(await page.getByText('create table Owner').count()).toBe(1);
+    await page.context().setOffline(false);
+    await told.waitFor({ state: 'detached' });
+
+    await here.go('#/data/Owner');
+    const names = () => page.locator('tbody td:first-child').allTextContents();
+    const order = () => page.getByRole('columnheader', { name: /^name/ }).getAttribute('aria-sort');
+    await shows(names, ['Zoe', 'Ada', 'Mia']);
+    await page.context().setOffline(true);
+    await page.getByRole('button', { name: /^name/ }).click();
+    await told.waitFor();
+    expect(await names()).toEqual(['Zoe', 'Ada', 'Mia']);
+    // The order that the rows have.
+    expect(await order()).toBe('none');
+    await page.context().setOffline(false);
+    await shows(names, ['Ada', 'Mia', 'Zoe']);
+    await shows(order, 'ascending');
+
+    // One request that does not come through is told by itself.
+    await page.route('**/owners*', (route) => route.abort());
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    const alone = page.getByRole('alert').filter({ hasText: 'cannot be reached' });
+    await alone.waitFor();
+    expect(await told.count()).toBe(0);
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await alone.waitFor({ state: 'detached' });
+    expect(await page.getByText('Zoe').count()).toBe(1);
+    expect(here.complaints).toEqual([]);
+  });
+
   test.each([360, 1280, 2560])('at %d px a table shows at its sides that it goes on there', async (width) => {
     await using here = await visit(duet.url, { viewport: { width, height: 900 } });
     const { page } = here;
@@ -318,31 +353,5 @@ browsing('tables', () => {
     await here.go('#/data/Thing?_columns=title:100,count:100');
     await shows(() => page.locator('thead th').count(), 2);
     await shows(hints, { left: false, right: false });
-  });
-
-  test('references sort by what is shown, through both doors; what there is, is counted where it is looked at', async () => {
-    await using here = await visit(duet.url);
-    const { page } = here;
-    await here.go('');
-    await page.getByRole('article').filter({ hasText: 'Thing' }).getByText('600').waitFor();
-    for (const door of ['REST', 'GraphQL']) {
-      await here.go('#/data/Thing?limit=500');
-      await page.getByRole('radio', { name: door }).check();
-      await page.getByRole('button', { name: /^owner/ }).click();
-      await page.waitForURL(/sort=owner\.name/);
-      await shows(
-        () => page.locator('tbody tr[aria-rowindex] [aria-colindex="20"]').first().textContent(),
-        'Ada',
-      );
-      await page.getByRole('button', { name: /^owner/ }).click();
-      await shows(
-        () => page.locator('tbody tr[aria-rowindex] [aria-colindex="20"]').first().textContent(),
-        'Zoe',
-      );
-    }
-    await here.go('#/data/Thing?count[lt]=5000');
-    await page.getByRole('main').locator('.title').getByText('5 of 600', { exact: true }).waitFor();
-    await page.getByText('5 records', { exact: true }).waitFor();
-    expect(here.complaints).toEqual([]);
   });
 });

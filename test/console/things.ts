@@ -1,6 +1,7 @@
 /** A type with every kind of field that somebody can type into, and a form of it, through one door or the other. */
 
 import type { Locator, Page, Request } from 'playwright-core';
+import type { DatabaseKind } from '../app.ts';
 import { type service, type Visit, visit, type Wishes } from './browser.ts';
 
 const sdl = `
@@ -70,6 +71,12 @@ export const things = {
 
 export const doors = ['REST', 'GraphQL'] as const;
 export type Door = (typeof doors)[number];
+
+/** Each door on a database of its own: which of them is behind a door is nothing to the console, and to drive all four takes twice as long. */
+export const onBoth: [Door, DatabaseKind][] = [
+  ['REST', 'sqlite'],
+  ['GraphQL', 'postgres'],
+];
 
 /** Of cases that are decided before anything is sent, each goes through one door: these through this one. */
 export const shareOf = <T>(door: Door, cases: readonly T[]): T[] =>
