@@ -1,6 +1,7 @@
 /** `duet dev`: what is written into the schema file is served, and what is wrong with it is told, while work goes on. */
 
 import { expect, test } from 'bun:test';
+import { databases, sharedPostgres } from '../app.ts';
 import { browsing, visit } from '../console/browser.ts';
 import { buildConsole } from '../console/build.ts';
 import { COMPILER, Folder, Server, source } from '../process.ts';
@@ -110,62 +111,67 @@ test('nobody is told of the file of a server', async () => {
 });
 
 browsing('on the console', () => {
-  test('an empty folder: the file, where it is, what to do next, and what is wrong with it, until it is served', async () => {
-    await buildConsole();
-    using folder = Folder.empty();
-    await using dev = await developing(folder);
-    await until('the console', async () => (await dev.status('/')) === 200);
-    await using visited = await visit(dev.url);
-    const { page } = visited;
-    await page.goto(dev.url);
-    await page.getByRole('heading', { name: 'Nothing is served yet' }).waitFor();
-    await page.evaluate(HEARING);
-    // It says all that there is to say, however often the service is asked meanwhile.
-    await Bun.sleep(1500);
-    expect(await page.getByText('Trying again').count()).toBe(0);
-    const part = (name: string) => page.getByRole('region', { name });
-    await part('The schema file').getByText(folder.file('schema.graphql')).waitFor();
-    await part('The schema file').getByText('There is no such file yet.').waitFor();
-    expect(await part('Next commands').locator('dt').allTextContents()).toEqual([
-      'npx duet init',
-      'npx duet check',
-      'npx duet serve',
-    ]);
-    // It has the whole width: the list of places would be empty.
-    expect((await page.getByRole('main').boundingBox())?.x).toBe(0);
-    await dev.write('\n');
-    await part('The schema file').getByText('It is empty.').waitFor();
-    expect(await part('The schema file').getByText('error').count()).toBe(0);
-    // `init` writes it, as if it were not there.
-    expect(await part('Next commands').locator('dt').first().textContent()).toBe('npx duet init');
-    await part('Next commands').getByText('with --example shop').waitFor();
-    await dev.write('# Nothing but a line of words.\n');
-    await part('The schema file').getByText('Line 1: The file declares no resource.').waitFor();
-    await dev.write('type Book @resource {\n  id: ID!\n  pages: Itn\n}\n');
-    await part('The schema file').getByText('Line 3: Unknown type "Itn" on Book.pages.').waitFor();
-    await part('The schema file').getByText('pages: Itn', { exact: true }).waitFor();
-    await page.getByRole('heading', { name: 'The service cannot start yet' }).waitFor();
-    // A start may take so long that nobody answers meanwhile; that something is served is told first.
-    for (const path of ['**/healthz', '**/_console/file.json'])
-      await page.route(path, (route) => route.abort());
-    const away = page.getByRole('status').filter({ hasText: 'The service cannot be reached.' });
-    await away.waitFor();
-    await dev.write('type Book @resource {\n  id: ID!\n  pages: Int\n}\n');
-    await until('the first start', async () => (await dev.status('/books')) === 200);
-    await page.unroute('**/_console/file.json');
-    await page.locator('nav a[href="#/data/Book"]').waitFor();
-    // What is back is told before it is read anew.
-    const read = page.waitForRequest('**/openapi.json');
-    await page.unroute('**/healthz');
-    await read;
-    await away.waitFor({ state: 'hidden' });
-    await page.getByRole('heading', { name: 'Resources' }).waitFor();
-    // Who is asking may see all pages of operators, without a reload.
-    await page.getByRole('link', { name: 'API keys' }).waitFor();
-    // Nothing was there before that could be back.
-    expect(await page.evaluate('window.said')).toBe(0);
-    expect(visited.complaints).toEqual([]);
-  }, 120_000);
+  test.each([...databases])(
+    'an empty folder: the file, where it is, what to do next, and what is wrong with it, until it is served (%s)',
+    async (database) => {
+      await buildConsole();
+      using folder = Folder.empty();
+      const url = database === 'sqlite' ? undefined : await (await sharedPostgres()).database();
+      await using dev = await developing(folder, url === undefined ? {} : { DATABASE_URL: url });
+      await until('the console', async () => (await dev.status('/')) === 200);
+      await using visited = await visit(dev.url);
+      const { page } = visited;
+      await page.goto(dev.url);
+      await page.getByRole('heading', { name: 'Nothing is served yet' }).waitFor();
+      await page.evaluate(HEARING);
+      // It says all that there is to say, however often the service is asked meanwhile.
+      await Bun.sleep(1500);
+      expect(await page.getByText('Trying again').count()).toBe(0);
+      const part = (name: string) => page.getByRole('region', { name });
+      await part('The schema file').getByText(folder.file('schema.graphql')).waitFor();
+      await part('The schema file').getByText('There is no such file yet.').waitFor();
+      expect(await part('Next commands').locator('dt').allTextContents()).toEqual([
+        'npx duet init',
+        'npx duet check',
+        'npx duet serve',
+      ]);
+      // It has the whole width: the list of places would be empty.
+      expect((await page.getByRole('main').boundingBox())?.x).toBe(0);
+      await dev.write('\n');
+      await part('The schema file').getByText('It is empty.').waitFor();
+      expect(await part('The schema file').getByText('error').count()).toBe(0);
+      // `init` writes it, as if it were not there.
+      expect(await part('Next commands').locator('dt').first().textContent()).toBe('npx duet init');
+      await part('Next commands').getByText('with --example shop').waitFor();
+      await dev.write('# Nothing but a line of words.\n');
+      await part('The schema file').getByText('Line 1: The file declares no resource.').waitFor();
+      await dev.write('type Book @resource {\n  id: ID!\n  pages: Itn\n}\n');
+      await part('The schema file').getByText('Line 3: Unknown type "Itn" on Book.pages.').waitFor();
+      await part('The schema file').getByText('pages: Itn', { exact: true }).waitFor();
+      await page.getByRole('heading', { name: 'The service cannot start yet' }).waitFor();
+      // A start may take so long that nobody answers meanwhile; that something is served is told first.
+      for (const path of ['**/healthz', '**/_console/file.json'])
+        await page.route(path, (route) => route.abort());
+      const away = page.getByRole('status').filter({ hasText: 'The service cannot be reached.' });
+      await away.waitFor();
+      await dev.write('type Book @resource {\n  id: ID!\n  pages: Int\n}\n');
+      await until('the first start', async () => (await dev.status('/books')) === 200);
+      await page.unroute('**/_console/file.json');
+      await page.locator('nav a[href="#/data/Book"]').waitFor();
+      // What is back is told before it is read anew.
+      const read = page.waitForRequest('**/openapi.json');
+      await page.unroute('**/healthz');
+      await read;
+      await away.waitFor({ state: 'hidden' });
+      await page.getByRole('heading', { name: 'Resources' }).waitFor();
+      // Who is asking may see all pages of operators, without a reload.
+      await page.getByRole('link', { name: 'API keys' }).waitFor();
+      // Nothing was there before that could be back.
+      expect(await page.evaluate('window.said')).toBe(0);
+      expect(visited.complaints).toEqual([]);
+    },
+    120_000,
+  );
 
   test('one that comes back with a file that cannot be served is not said to be back until it can, and then has what was typed', async () => {
     await buildConsole();
