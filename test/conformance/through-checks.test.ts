@@ -153,6 +153,40 @@ describe.each([...databases])('what an update stores and what it links, on %s', 
       [[{ rank: 9, tagIds: [1, 2] }, 200]],
     ],
     [
+      'are not held against what the record itself becomes, whatever another rule asks of the links',
+      `${APPROVED} @allow(to: [UPDATE], where: { club: { seats: { none: { rank: { eq: 9 } } } } })`,
+      '@allow(to: [CREATE])',
+      [[{ rank: 9, tagIds: [1] }, 200]],
+    ],
+    [
+      'are not held against what the record itself becomes, where one of several rules asks for nothing else',
+      `@allow(to: [UPDATE], where: { tags: { some: { name: { eq: "approved" } } } })
+       @allow(to: [UPDATE], where: { club: { seats: { none: { rank: { eq: 9 } } } } })`,
+      '@allow(to: [CREATE])',
+      [[{ rank: 9, tagIds: [1] }, 200]],
+    ],
+    [
+      'are held against the rule that let the record through',
+      `@allow(to: [UPDATE], where: { tags: { some: { name: { eq: "plain" } } } })
+       @allow(to: [UPDATE], where: { rank: { eq: 5 } })`,
+      '@allow(to: [CREATE])',
+      [
+        [{ rank: 9, tagIds: [] }, 403],
+        [{ rank: 9, tagIds: [1] }, 200],
+        [{ rank: 5, tagIds: [] }, 200],
+      ],
+    ],
+    [
+      'are held against every rule that is left, once the links are gone that let the record go',
+      `${APPROVED} @allow(to: [UPDATE], where: { rank: { lt: 5 } })`,
+      '@allow(to: [CREATE])',
+      [
+        [{ tagIds: [2] }, 200],
+        [{ rank: 9, tagIds: [1] }, 403],
+        [{ rank: 4, tagIds: [1] }, 200],
+      ],
+    ],
+    [
       'are held against the links as they will be, where another rule leads back to the type',
       `@allow(to: [UPDATE], ${OWN}, check: { tags: { none: {} } })
        @allow(to: [UPDATE], where: { club: { seats: { some: { rank: { eq: 9 } } } } })`,
@@ -182,15 +216,16 @@ describe.each([...databases])('what an update stores and what it links, on %s', 
     }
   });
 
+  /** Seats with a link that is taken from them when it goes. */
+  const withMain = (ofSeat: string) => {
+    const { sdl: plain, ...rest } = seatsUnder(ofSeat, '@allow(to: [CREATE])');
+    const main = 'club: Club  main: SeatTag @onDelete(do: SET_NULL)  tags';
+    return { given: plain.replace('club: Club  tags', main), rest };
+  };
+
   test('what the going of a link changes is judged', async () => {
-    const { sdl: plain, ...rest } = seatsUnder(
-      `@allow(to: [UPDATE], ${OWN}, check: { mainId: { isNull: false }, tags: { none: { name: { eq: "plain" } } } })`,
-      '@allow(to: [CREATE])',
-    );
-    const given = plain.replace(
-      'club: Club  tags',
-      'club: Club  main: SeatTag @onDelete(do: SET_NULL)  tags',
-    );
+    const checked = 'check: { mainId: { isNull: false }, tags: { none: { name: { eq: "plain" } } } }';
+    const { given, rest } = withMain(`@allow(to: [UPDATE], ${OWN}, ${checked})`);
     for (const put of Object.values(ways)) {
       const app = await openApp(database, { ...rest, sdl: given });
       try {
@@ -204,6 +239,22 @@ describe.each([...databases])('what an update stores and what it links, on %s', 
         const now = await operator.rest('GET', '/seats/1');
         expect([body, headers.get('ETag')]).toEqual([now.body, now.headers.get('ETag')]);
         expect(body).toMatchObject({ rank: 9, mainId: null });
+      } finally {
+        await app.close();
+      }
+    }
+  });
+
+  test('what the going of a link changes is judged by rules that look at none, too', async () => {
+    const { given, rest } = withMain(
+      `${APPROVED} @allow(to: [UPDATE], where: { mainId: { isNull: false } })`,
+    );
+    for (const put of Object.values(ways)) {
+      const app = await openApp(database, { ...rest, sdl: given });
+      try {
+        await app.unguarded().rest('PUT', '/seats/1', { mainId: 1 });
+        expect((await put(app, { rank: 9, _tags: { remove: [1] } })).status).toBe(403);
+        expect((await put(app, { rank: 9, tagIds: [1] })).status).toBe(200);
       } finally {
         await app.close();
       }

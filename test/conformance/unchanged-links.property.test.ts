@@ -25,8 +25,10 @@ type Page @resource
   team: String
   state: String
   note: String @allow(to: [UPDATE], where: ${literal(note)})
+  book: Book!
   tags: [Tag!]! @through(type: "PageTag")
 }
+type Book @resource @allow(to: [READ]) { id: ID! pages: [Page!]! }
 type Tag @resource @allow(to: [READ]) { id: ID! name: String }
 type PageTag @resource @allow(to: [READ, CREATE, DELETE]) @unique(fields: ["page", "tag"]) {
   id: ID!
@@ -40,6 +42,11 @@ const names = ['news', 'locked'] as const;
 
 const anything: fc.Arbitrary<Where> = fc.constant({});
 const ofTeam: fc.Arbitrary<Where> = fc.constant({ team: { eq: { claim: 'team' } } });
+
+/** It leads back to the page itself, whose new values must not be found there. */
+const ofBook: fc.Arbitrary<Where> = fc
+  .tuple(fc.constantFrom('some', 'none'), states)
+  .map(([how, eq]) => ({ book: { pages: { [how]: { state: { eq } } } } }));
 
 function wheres(depth: number): fc.Arbitrary<Where> {
   const own: fc.Arbitrary<Where>[] = [
@@ -61,11 +68,19 @@ function wheres(depth: number): fc.Arbitrary<Where> {
 
 const rules: fc.Arbitrary<Rules> = fc.record({
   read: fc.oneof(anything, ofTeam, wheres(1)),
-  update: fc.option(fc.oneof(anything, wheres(1)), { nil: undefined, freq: 5 }),
+  update: fc.option(
+    fc.oneof(
+      anything,
+      wheres(1),
+      ofBook,
+      fc.tuple(ofBook, wheres(0)).map((or) => ({ or })),
+    ),
+    { nil: undefined, freq: 5 },
+  ),
   release: fc.option(fc.record({ where: wheres(1), check: fc.oneof(anything, wheres(1)) }), {
     nil: undefined,
   }),
-  note: fc.oneof(anything, wheres(0)),
+  note: fc.oneof(anything, wheres(0), ofBook),
 });
 const page = fc.record({ team: teams, state: states, tagIds: fc.subarray([1, 2]) });
 const changes = fc
@@ -106,11 +121,14 @@ describe.each([...databases])('on %s', (database) => {
         fc.array(fc.tuple(page, changes, fc.nat(ways.length - 1)), { minLength: 4, maxLength: 6 }),
         async (made, tried) => {
           // Each twice: one is changed with its links, and one without.
-          const twins = tried.flatMap(([{ tagIds: _, ...row }]) => [row, row]);
+          const twins = tried
+            .flatMap(([{ tagIds: _, ...row }]) => [row, row])
+            .map((row, index) => ({ ...row, bookId: index + 1 }));
           const pageTags = tried.flatMap(([{ tagIds }], index) =>
             tagIds.flatMap((tagId) => [1, 2].map((twin) => ({ pageId: 2 * index + twin, tagId }))),
           );
-          const data = { tags: names.map((name) => ({ name })), pages: twins, pageTags };
+          const books = twins.map(() => ({}));
+          const data = { books, tags: names.map((name) => ({ name })), pages: twins, pageTags };
           const app = await openApp(database, { sdl: sdlOf(made), data, env: { AUTH_SECRET: SECRET } });
           try {
             const operator = app.unguarded();
@@ -126,8 +144,11 @@ describe.each([...databases])('on %s', (database) => {
                 ];
                 const context = `${door}: ${JSON.stringify([tried[index], links])} under ${JSON.stringify(made)}`;
                 expect([context, told[1] ?? 'done']).toEqual([context, told[0] ?? 'done']);
-                const { id: _, ...other } = await stored(alone);
-                expect([context, await stored(linked)]).toEqual([context, { id: linked, ...other }]);
+                const other = await stored(alone);
+                expect([context, await stored(linked)]).toEqual([
+                  context,
+                  { ...other, id: linked, bookId: linked },
+                ]);
               }
           } finally {
             await app.close();

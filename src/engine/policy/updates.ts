@@ -4,6 +4,7 @@ import type { Way } from '../../access/rights.ts';
 import {
   all,
   among,
+  any,
   conditionsOn,
   type Filter,
   isEverything,
@@ -26,8 +27,8 @@ export interface MayUpdate {
   readonly mustBeSeen: readonly unknown[];
   /** Whether it would not see one of them as things stand. */
   readonly isHidden: boolean;
-  /** What can be told only when their links are as they will be. */
-  readonly later: Later | undefined;
+  /** What can be told only when their links are as they will be; and the keys of those that a rule lets through whatever these are. */
+  readonly later: (Later & { readonly settled: ReadonlySet<unknown> }) | undefined;
   /** Whether that must be before they are stored: with the links that they have, they may not be. See `mayUpdateLinked`. */
   readonly linksFirst: boolean;
 }
@@ -38,6 +39,8 @@ interface Later {
   readonly ways: readonly WayBefore[];
   readonly conditions: Demands;
   readonly isUnique: boolean;
+  /** Whether a filter may have come to say something else, once they are there. */
+  readonly mayTurn: (where: Filter) => boolean;
 }
 
 /** A way, and the keys of the records that matched it before. */
@@ -65,9 +68,11 @@ export function* mayUpdate(
   const isUnique = resource.uniques.some(({ columns }) =>
     columns.some(({ name }) => Object.hasOwn(set, name)),
   );
-  const filters = filtersOf(access, resource, conditions);
-  if (links.some((join) => filters.some((where) => reached(where).has(join))))
-    return yield* asLinked(access, resource, rows, conditions, isUnique);
+  const looksAtLinks = (where: Filter) => links.some((join) => reached(where).has(join));
+  if (filtersOf(access, resource, conditions).some(looksAtLinks)) {
+    const mayTurn = actsOn(access, links) ? () => true : looksAtLinks;
+    return yield* asLinked(access, resource, rows, { conditions, isUnique, mayTurn });
+  }
   const held = yield* notReleased(access, resource, rows);
   if (!held) throw notAllowed(access, resource, 'UPDATE');
   const { places, where: rule } = held;
@@ -116,15 +121,38 @@ function* asLinked(
   access: Access,
   resource: Resource,
   rows: readonly Row[],
-  conditions: Demands,
-  isUnique: boolean,
+  asked: Omit<Later, 'keys' | 'ways'>,
 ): Program<MayUpdate> {
   const keys = rows.map((row) => row[resource.key.name]);
   const ways = yield* waysBefore(access.ways(resource), resource, keys);
-  const later: Later = { keys, ways, conditions, isUnique };
+  const later: Later = { keys, ways, ...asked };
   const left = yield* heldNow(access, resource, rows, later);
   const isSeen = left && (yield* wouldBeSeen(access, resource, left));
-  return { mustBeSeen: [], isHidden: false, later, linksFirst: !isSeen };
+  const settled = yield* settledOf(resource, left ?? [], later);
+  return { mustBeSeen: [], isHidden: false, later: { ...later, settled }, linksFirst: !isSeen };
+}
+
+/** The keys of the records that the plain rule lets through by what no link decides. */
+function* settledOf(
+  resource: Resource,
+  rows: readonly Row[],
+  { ways, mayTurn }: Later,
+): Program<ReadonlySet<unknown>> {
+  const rule = plainOf(ways)?.way.where ?? nothing;
+  const lasting = any((rule.is === 'any' ? rule.of : [rule]).filter((each) => !mayTurn(each)));
+  const met = isEverything(lasting)
+    ? rows
+    : [...((yield* matching(resource, rows, everywhere(lasting, rows))).get(lasting) ?? [])].map(
+        (place) => rows[place],
+      );
+  return new Set(met.map((row) => row?.[resource.key.name]));
+}
+
+const plainOf = (ways: readonly WayBefore[]) => ways.find(({ way }) => !way.check);
+
+/** Whether links may change the records that they belong to, by their functions or by going. */
+export function actsOn(access: Access, joins: readonly Resource[]): boolean {
+  return joins.some((join) => join.pointedAtBy.length > 0 || access.hooksOf?.(join)?.ask === true);
 }
 
 /** Refuses changes of records that are linked as they will be, and not stored yet. */
@@ -169,7 +197,7 @@ function filtersOf(access: Access, resource: Resource, conditions: Demands): rea
 export function* mayHaveUpdated(access: Access, resource: Resource, judged: MayUpdate): Program<void> {
   const { later } = judged;
   if (!later) return yield* mustBeSeen(access, resource, 'UPDATE', judged.mustBeSeen);
-  const { keys, ways, conditions } = later;
+  const { keys, ways, conditions, mayTurn, settled } = later;
   const { key } = resource;
   const released = new Set<unknown>();
   for (const { way, keys: before } of ways)
@@ -179,13 +207,18 @@ export function* mayHaveUpdated(access: Access, resource: Resource, judged: MayU
       for (const row of rows) released.add(row[key.name]);
     }
   const left = keys.filter((each) => !released.has(each));
-  const plain = ways.find(({ way }) => !way.check);
-  const demands: Demands = new Map(everywhere(plain?.way.where ?? nothing, left));
+  const plain = plainOf(ways);
+  // What no link decides was asked of the new values, and must not meet them again among the records that are stored.
+  const demands: Demands = new Map();
+  for (const [place, each] of left.entries())
+    if (!settled.has(each)) demand(demands, plain?.way.where ?? nothing, place);
+  // It may be the same filter, and is asked of all of them.
   for (const [where, places] of everywhere(access.rows(resource, 'READ'), left)) demands.set(where, places);
+  const turned: Demands = new Map([...conditions].filter(([where]) => mayTurn(where)));
   const isAllowed =
     left.every((each) => plain?.keys.has(each)) &&
     (yield* storedMeet(resource, left, demands)) &&
-    (yield* storedMeet(resource, keys, conditions));
+    (yield* storedMeet(resource, keys, turned));
   if (!isAllowed) throw notAllowed(access, resource, 'UPDATE');
 }
 
@@ -226,7 +259,7 @@ function* notReleased(
         check && matched.has(keys[place]) && (isEverything(check) || met.get(check)?.has(place)),
     );
   const left = places.filter((place) => !isReleased(place));
-  const plain = was.find(({ way }) => !way.check);
+  const plain = plainOf(was);
   if (!left.every((place) => plain?.keys.has(keys[place]))) return undefined;
   return { places: left, where: plain?.way.where ?? nothing };
 }

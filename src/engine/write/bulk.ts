@@ -13,7 +13,7 @@ import { noteSeen } from '../policy/guards.ts';
 import { mayStillWrite, mayWrite, notAllowed } from '../policy/judging.ts';
 import { type Demands, demand } from '../policy/matching.ts';
 import type { Permitted } from '../policy/permitted.ts';
-import { mayHaveUpdated, mayUpdate } from '../policy/updates.ts';
+import { actsOn, mayHaveUpdated, mayUpdate } from '../policy/updates.ts';
 import { asSeen, changedOn, isAlwaysAllowed, maybeHidden, withoutUnseen } from '../policy/writing.ts';
 import { attach, type Node, spent } from '../read/read.ts';
 import { mostBytes } from '../read/selects.ts';
@@ -28,7 +28,7 @@ import { recompute } from './recompute.ts';
 import { referencesExist } from './references.ts';
 import { deleteWithDependents } from './referential.ts';
 import { leftOut, store } from './storing.ts';
-import { actsOn, change, linkedFirst, relink } from './update.ts';
+import { change, linkedFirst, relink } from './update.ts';
 import { mayRepeat, validCreates, validUpdate } from './validate.ts';
 
 export function* createMany(
@@ -120,7 +120,7 @@ export function* updateMany(
   if (links.length > 0 && !judged.linksFirst) yield* relink(access, links, keys, refusal);
   yield* mayHaveUpdated(access, resource, judged);
   const written = keys.flatMap((each): Node[] => [byKey.get(each) ?? []].flat());
-  const nodes = actsOn(access, links) ? yield* asStored(access, resource, written) : written;
+  const nodes = actsOn(access, joinsOf(links)) ? yield* asStored(access, resource, written) : written;
   if (access.mayRelease(resource))
     for (const [place, node] of nodes.entries()) noteSeen(resource, node, seen[place] ?? {}, set);
   yield* spent(selection, nodes, budget);

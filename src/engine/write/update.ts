@@ -12,7 +12,7 @@ import type { Access } from '../policy/access.ts';
 import { noteSeen } from '../policy/guards.ts';
 import { mayWrite, notAllowed } from '../policy/judging.ts';
 import { type Demands, demand } from '../policy/matching.ts';
-import { type MayUpdate, mayHaveUpdated, mayUpdate, mayUpdateLinked } from '../policy/updates.ts';
+import { actsOn, type MayUpdate, mayHaveUpdated, mayUpdate, mayUpdateLinked } from '../policy/updates.ts';
 import { asSeen, changedOn, isAlwaysAllowed, withoutUnseen } from '../policy/writing.ts';
 import type { Node } from '../read/read.ts';
 import { assigned, changeable } from './assign.ts';
@@ -138,7 +138,7 @@ export function* change(
   access.changes?.updated(resource, stored, node);
   if (links.length > 0 && !judged?.linksFirst) yield* relink(access, links, [key], refusal);
   if (judged) yield* mayHaveUpdated(access, resource, judged);
-  const changed = actsOn(access, links) ? ((yield* lookedUp(resource, key)) ?? node) : node;
+  const changed = actsOn(access, joinsOf(links)) ? ((yield* lookedUp(resource, key)) ?? node) : node;
   if (access.mayRelease(resource)) noteSeen(resource, changed, seen, valid.set);
   return changed;
 }
@@ -167,11 +167,6 @@ function* areStill(resource: Resource, rows: readonly Row[]): Program<boolean> {
   const now = yield* run(select(resource, [key, version], among(key, keys)));
   const versions = new Map(now.map((row) => [row[key.name], row[version.name]]));
   return rows.every((row) => versions.get(row[key.name]) === row[version.name]);
-}
-
-/** Whether links may have changed the records that they belong to, by their functions or by going. */
-export function actsOn(access: Access, links: readonly LinkChange[]): boolean {
-  return joinsOf(links).some((join) => join.pointedAtBy.length > 0 || access.hooksOf?.(join)?.ask === true);
 }
 
 /** The columns of a record that are otherwise now. */
