@@ -18,6 +18,7 @@ const sdl = `
     other: String
     tags: [String!]
     seats: [Seat!]!
+    members: [Member!]!
     places: [Place!]!
     people: [Person!]! @through(type: "Member")
   }
@@ -29,6 +30,7 @@ const sdl = `
   }
   type Member @resource @allow(to: [READ]) { id: ID!  club: Club!  person: Person! }
   type Person @resource(plural: "people") @allow(to: [READ]) { id: ID!  text: String! }
+  type Slot @resource @allow(to: [READ]) @index(fields: ["row", "n"]) { id: ID!  row: Int!  n: Int! }
   type Seat @resource
     @allow(to: [READ])
     @allow(to: [CREATE], where: { club: { text: { ne: "closed" } } })
@@ -44,6 +46,7 @@ beforeAll(async () => {
     clubs: numbers.map((n) => ({ n, tags: ['a'], text: n < 300 ? 'a'.repeat(20_000) : 'a', other: 'b' })),
     places: numbers.map((n) => ({ row: n, n: -n, clubId: n + 1 })),
     people: [{ text: 'a'.repeat(500_000) }],
+    slots: numbers.map((n) => ({ row: n, n: -n })),
     members: numbers.slice(1000).map((n) => ({ clubId: n + 1, personId: 1 })),
     // Of the last club alone.
     seats: Array.from({ length: LARGE }, (_, n) => ({ n, clubId: MANY })),
@@ -71,11 +74,16 @@ const compared = (index: number) => ({ [index % 2 ? 'text' : 'other']: { eq: `${
 const asked: [string, 'clubs' | 'seats', object, stays: boolean][] = [
   ['few values of lists', 'clubs', { id: keys(50), ...any(20, hasSome) }, true],
   ['many values of lists', 'clubs', { id: keys(MANY), ...any(200, hasSome) }, false],
-  ['few that they refer to', 'seats', { id: keys(50), ...any(20, ofClub) }, true],
+  ['few that they refer to', 'seats', { id: keys(50), ...any(10, ofClub) }, true],
   ['many that they refer to', 'seats', { id: keys(MANY), ...any(100, ofClub) }, false],
   ['few that refer to them', 'clubs', { id: keys(5), ...any(5, someSeat) }, true],
   // There are none, and none is looked at.
   ['many that refer to them', 'clubs', { id: keys(MANY - 1), ...any(300, someSeat) }, false],
+  ['few long records that they refer to', 'seats', { id: keys(50), ...ofClub(-1) }, true],
+  // To a number behind a long text it is as far as the text is long.
+  ['many long records that they refer to', 'seats', { id: keys(MANY), ...ofClub(-1) }, false],
+  ['as many relations as are planned here', 'seats', { id: keys(5), ...any(16, ofClub) }, true],
+  ['more relations', 'seats', { id: keys(5), ...any(17, ofClub) }, false],
   ['long texts, of few', 'clubs', { id: keys(5), ...any(6, compared) }, true],
   ['long texts, of many', 'clubs', { id: keys(MANY), ...any(6, compared) }, false],
   ['numbers', 'clubs', { id: keys(MANY), ...any(6, (n) => ({ n: { eq: n } })) }, true],
@@ -92,7 +100,7 @@ test.each(asked)('%s of %s', async (_, of, where, stays) => {
   expect(status).toBe(stays ? 200 : 503);
 });
 
-const ofText = { or: Array.from({ length: 200 }, (_, n) => ({ club: { n: { eq: -1 - n } } })) };
+const ofText = { or: Array.from({ length: 15 }, (_, n) => ({ club: { n: { eq: -1 - n } } })) };
 const long = Array.from({ length: 20 }, (_, n) => ({ max: { text: { contains: `b${n}` } } }));
 const ways: [string, field: string, variables: Record<string, object>, stays: boolean][] = [
   // For each value of one list, all of the other are looked up, and none is found.
@@ -104,7 +112,31 @@ const ways: [string, field: string, variables: Record<string, object>, stays: bo
     { club: { id: keys(1000), places: { some: { n: keys(1000) } } } },
     false,
   ],
+  [
+    'few in two lists of a plain index',
+    'slots(where: $slot)',
+    { slot: { row: keys(20), n: keys(20) } },
+    true,
+  ],
+  [
+    'many in two lists of a plain index',
+    'slots(where: $slot)',
+    { slot: { row: keys(1000), n: keys(1000) } },
+    false,
+  ],
   ['what belongs to many', 'clubs(first: 3000) { places { n } }', {}, true],
+  [
+    'the second of what belongs to few, among keys',
+    'clubs(first: 5) { members(where: $member, first: 1, offset: 1) { id } }',
+    { member: { id: keys(1000) } },
+    true,
+  ],
+  [
+    'the second of what belongs to many, among keys',
+    'clubs(first: 3000) { members(where: $member, first: 1, offset: 1) { id } }',
+    { member: { id: keys(1000) } },
+    false,
+  ],
   [
     'what belongs to few, and matches much',
     'clubs(first: 5) { places(where: $place) { n } }',
@@ -135,6 +167,8 @@ const ways: [string, field: string, variables: Record<string, object>, stays: bo
   ],
 ];
 const types: Record<string, string> = {
+  slot: 'SlotWhere!',
+  member: 'MemberWhere!',
   place: 'PlaceWhere!',
   club: 'ClubWhere!',
   having: 'ClubHaving!',

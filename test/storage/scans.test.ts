@@ -254,6 +254,18 @@ test('what another process has read is what this one would have read', async () 
   await app.close();
 });
 
+test('what it has read of many comes whole and in its order, however many parts it is sent in', async () => {
+  const app = await openApp('sqlite', { sdl, data: {}, url: `sqlite:${file}` });
+  for (const limit of [1999, 2000, 4001]) {
+    const { body } = await app.rest('GET', `/slots?sort=-note&fields=id&limit=${limit}`);
+    const expected = times(SLOTS, (index) => index + 1).toSorted((one, other) =>
+      `slot ${one}` < `slot ${other}` ? 1 : -1,
+    );
+    expect(body.map(({ id }: { id: number }) => id)).toEqual(expected.slice(0, limit));
+  }
+  await app.close();
+});
+
 test('one answer shows one moment there too, while others write', async () => {
   const app = await openApp('sqlite', { sdl, data: {}, url: `sqlite:${file}` });
   const query = `{

@@ -16,6 +16,8 @@ import type { Aggregate, Ask, List, Listing, Read } from '../operation.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import { aggregate, answerOf, get, list, type Node, statementOf, stepsOf } from './read.ts';
 
+const MANY = 2_000;
+
 export type Answer<R extends Read | Ask> = R extends Ask
   ? unknown
   : R extends List
@@ -117,7 +119,11 @@ export class Reader {
     const budget = new Budget(limits);
     const key = operation.do === 'get' ? operation.key : undefined;
     const rows = this.#prepared(operation, budget)(key, deadline);
-    return then(rows, (found) => answerOf(operation, found, budget));
+    return then(rows, (found) => {
+      const answer = answerOf(operation, found, budget);
+      // To count many, and to write them down, each takes its time: others have their turn in between.
+      return found.length > MANY ? new Promise(setImmediate).then(() => answer) : answer;
+    });
   }
 
   #prepared(operation: Permitted<Read>, budget: Budget): Prepared {

@@ -92,9 +92,30 @@ export function decodersOfSums(codecs: Codecs, measures: readonly Measure[]): De
 }
 
 export function decoded(rows: Row[], decoders: Decoders): Row[] {
-  for (const { name, decode, weighs } of decoders) {
-    if (weighs) weigh(weighs.map((each) => rows.map((row) => row[each])));
-    for (const row of rows) if (row[name] !== null) row[name] = decode(row[name]);
+  weighed(rows, decoders);
+  decode(rows, decoders);
+  return rows;
+}
+
+/** So many values are decoded before others have their turn. */
+const TURN = 50_000;
+
+/** The same, with turns for others where there are many. */
+export async function decodedInTurns(rows: Row[], decoders: Decoders): Promise<Row[]> {
+  weighed(rows, decoders);
+  const some = Math.ceil(TURN / Math.max(1, decoders.length));
+  for (let at = 0; at < rows.length; at += some) {
+    if (at > 0) await new Promise(setImmediate);
+    decode(rows.length <= some ? rows : rows.slice(at, at + some), decoders);
   }
   return rows;
+}
+
+function weighed(rows: readonly Row[], decoders: Decoders): void {
+  for (const { weighs } of decoders) if (weighs) weigh(weighs.map((each) => rows.map((row) => row[each])));
+}
+
+function decode(rows: readonly Row[], decoders: Decoders): void {
+  for (const { name, decode } of decoders)
+    for (const row of rows) if (row[name] !== null) row[name] = decode(row[name]);
 }

@@ -4,8 +4,8 @@ import type { Column } from '../../schema/model.ts';
 import { isScalar, keptAs } from '../../schema/values.ts';
 import { parentOf, type Query, type Statement } from '../statements.ts';
 
-/** So many rows are too few to matter, as each was the body of a request once. */
-const FEW_ROWS = 101;
+/** No value is longer than the body of the request that it came with, which mostly is not more. */
+const LONGEST_VALUE = 1024 * 1024;
 const MOST_BYTES_OF_CHARACTER = 4;
 
 export interface Heavy {
@@ -36,8 +36,8 @@ export function heavyOf(asked: Statement): Heavy | undefined {
 function found(statement: Query, bytes: number): Heavy | null {
   const rows = rowsOf(statement);
   const columns = answered(statement).filter((column) => ['text', 'json'].includes(keptAs(column)));
-  const widest = columns.reduce((sum, column) => sum + widthOf(column), 0);
-  if (columns.length === 0 || rows <= FEW_ROWS || rows * widest <= bytes) return null;
+  const widest = columns.reduce((sum, column) => sum + Math.min(widthOf(column), LONGEST_VALUE), 0);
+  if (columns.length === 0 || rows * widest <= bytes) return null;
   const cuts = statement.do === 'select' && statement.cuts;
   return { bytes, cuts, columns, names: columns.map(({ name }) => name) };
 }

@@ -1,24 +1,21 @@
 /** Whether an index, a limit or the size of the tables bounds what a SQLite statement visits, and the texts that it looks at. */
 
 import type { Database } from 'bun:sqlite';
-import { conditionsIn, type Filter, ownColumns } from '../../query/filter.ts';
-import { isRelevance } from '../../query/search.ts';
-import type { Resource } from '../../schema/model.ts';
+import { conditionsIn, type Filter } from '../../query/filter.ts';
 import { quote } from '../sql/dialect.ts';
-import { type Match, type Row, type Select, type Statement, type Table, textIn } from '../statements.ts';
-import { lengthsOf, splitBy } from '../words.ts';
+import { type Delete, type Select, type Statement, type Table, textIn } from '../statements.ts';
+import { BYTES, bytesIn, countOf, givenTo, isByRelevance, relationsIn, splittingOf } from './given.ts';
 import { keyIn, keysOf, named, seeksIn, valuesIn } from './keyed.ts';
 import { looksAt, type Plan, planOf, type Reading } from './plan.ts';
 import { MOST_ROWS, Sizes } from './sizes.ts';
 import { keptStatements } from './statement-cache.ts';
-import { ASSUMED, bytesOf, held, type Look, lengthIn, type Part, read, weightOf } from './texts.ts';
+import { ASSUMED, held, type Look, lengthIn, type Part, read, weightOf } from './texts.ts';
 import { pagesOf, pagesTable } from './words.ts';
 
 /** What one read may cost here, in conditions that are tested: some ten milliseconds. */
 const MOST_TESTS = 100_000;
-/** What it costs to change a row, its indexes too; and how many bytes of what is written cost as much as a test. */
+/** What it costs to change a row, its indexes too. */
 const CHANGE = 50;
-const BYTES = 20;
 /** What it costs to come to a row, beside testing it. */
 const VISIT = 4;
 /** What it costs to read a page of an index of words, of which each has some hundred; those that begin alike are put in order, too. */
@@ -29,11 +26,13 @@ const SELDOM = 12;
 /** In a large file a row may have a page of its own. */
 const PAGE = 4;
 /** In a smaller file all texts together are short. */
-const SHORT_FILE = BYTES * MOST_TESTS;
+export const SHORT_FILE = BYTES * MOST_TESTS;
 /** What is looked at for each byte counts from here on: a few values that are compared are in most rules. */
 const FEW_LOOKS = 1;
+/** To plan more than so many joins may take longer than to carry them out. */
+const MOST_RELATIONS = 16;
 /** How long one program may keep this process from everything else; on a busy machine a short one takes long, too. */
-const LONGEST_MS = 100;
+export const LONGEST_MS = 100;
 /** How long a statement that took long is not tried here again. */
 const LONG_MS = 5_000;
 
@@ -110,6 +109,7 @@ export class Bounds implements Allowance {
     if (statement.do !== 'filled' && !statement.resource.version) {
       if (statement.do === 'insert all')
         return statement.rows.reduce((sum, row) => sum + textIn(row), 0) / BYTES;
+      if (statement.do === 'delete' && this.#sizes.isLarge) return this.#costOfSweep(statement);
       return statement.do === 'select' ? this.#costOfOwn(statement, parameters) : 0;
     }
     switch (statement.do) {
@@ -117,9 +117,11 @@ export class Bounds implements Allowance {
       case 'aggregate':
         return this.#costOfReading(statement, sql, parameters, left, of);
       case 'match': {
+        // What its filter looks at besides, it looks at for each of them; and at what is given, whatever it comes to.
+        const own = givenTo(statement);
+        if (own > left) return own;
         const cost = this.#costOfReading(statement, sql, parameters, left / statement.rows.length, of);
-        // What its filter looks at besides, it looks at for each of them.
-        return cost === 'watched' ? cost : cost * statement.rows.length + givenTo(statement);
+        return cost === 'watched' ? cost : cost * statement.rows.length + own;
       }
       case 'filled':
         return this.#costOfReading(statement.select, sql, parameters, left, of, countOf(statement.value));
@@ -169,6 +171,13 @@ export class Bounds implements Allowance {
     return VISIT * where.values.length + Math.min(bytes, there) / BYTES;
   }
 
+  /** What is outdated may be any number of long texts. */
+  #costOfSweep({ resource, where }: Delete): number {
+    return keysOf(where) === Number.POSITIVE_INFINITY
+      ? Number.POSITIVE_INFINITY
+      : this.#changed(resource, where);
+  }
+
   #costOfReading(
     statement: Reading,
     sql: string,
@@ -184,54 +193,63 @@ export class Bounds implements Allowance {
     const listed = (where ? valuesIn(where) : 0) + (having ? valuesIn(having) : 0);
     let kept = this.#plans.get(sql);
     if (!kept) {
+      if (relationsIn(where) + relationsIn(having) > MOST_RELATIONS) return Number.POSITIVE_INFINITY;
       kept = { plan: planOf(this.#database, statement, sql), longUntil: 0 };
       this.#plans.set(sql, kept);
     }
+    if (performance.now() < kept.longUntil) return Number.POSITIVE_INFINITY;
     const { plan } = kept;
     const { loops, conditions } = plan;
     // What is left out is visited too.
     const offset = statement.do === 'select' ? statement.offset : 0;
     const weight = plan.weight + (where ? weightOf(where) : 0) + (having ? weightOf(having) : 0);
     // Any number of rows may lead to the same long text, and a single comparison reads it for each.
-    const leadsOn = plan.tables.length > 1;
+    const leadsOn = plan.leadsTo.length > 0;
     const isOne = statement.do === 'match' || keyIn(where, resource.key)?.is === 'eq';
-    const rows = isOne || !where ? given : given * seeksIn(where, resource);
-    const isMany = rows > 1 || (leadsOn && statement.do === 'match' && statement.rows.length > 1);
+    const seeks = isOne || !where ? given : given * seeksIn(where, resource);
+    const isMany = seeks > 1 || (leadsOn && statement.do === 'match' && statement.rows.length > 1);
     // Mostly nothing is asked of the rows of a list but that they are in it.
     const isLight = weight < FEW_LOOKS && (!isMany || (conditions <= 1 && !leadsOn));
+    const sought = seeks > given ? Math.max(listed, seeks) : listed;
     if (loops === 0 && offset === 0) {
-      if (isLight) return rows > given ? Math.max(listed, rows) : listed;
+      if (isLight) return sought;
       const cost = (weight * ASSUMED) / BYTES;
       if (!isMany && cost <= left) return cost;
     }
+    const isPage = of === 'each page';
+    // It is looked at the clock between two rows, and not within one; nor for groups, when no row is visited any more.
+    const mayWatch = plan.isWatchable && !having && !isPage;
     const looks = (!isLight || leadsOn) && this.#hasLong(plan) ? looksAt(statement, plan) : none;
     if (loops === 0) {
       // Their texts are not read, but each may be on a page of its own.
       const passed = offset * VISIT * (this.#sizes.isLarge ? PAGE : 1);
-      const bare = listed + rows * conditions + passed;
-      return bare + this.#costOfLooks(looks, rows, named(statement, parameters), left - bare);
+      const bare = sought + seeks * conditions + passed;
+      const cost = bare + this.#costOfLooks(looks, seeks, named(statement, parameters), left - bare);
+      if (cost <= left || bare > left || !mayWatch || this.#isKnown(plan)) return cost;
+      return this.#costOfLooks(looks, 1) > MOST_TESTS ? cost : 'watched';
     }
     const isWhole = statement.do === 'select' && statement.limit === undefined && statement.per !== undefined;
     // Of a whole list of related records all that is visited is answered, and so counted as objects.
     const isAnswered = isWhole && conditions === 0;
-    const isPage = of === 'each page';
     // Links lead to a record as often as there are links, and its texts are read each time, to be sorted.
     const isLinked = statement.do === 'select' && statement.per?.through !== undefined;
-    if (isAnswered && isPage && !isLinked) return listed;
+    if (isAnswered && isPage && !isLinked) return sought;
     const visits = this.#visits(plan, isPage ? undefined : parameters);
     const tests = isAnswered && visits <= MOST_ROWS ? 0 : visits * (VISIT + conditions);
     const part =
       plan.where === undefined || isPage ? undefined : { where: plan.where, parameters: [parameters[0]] };
-    const rest = left - listed - tests;
-    const bare = listed + tests + (plan.isSearch && rest >= 0 ? this.#costOfSearch(statement, rest) : 0);
+    const rest = left - sought - tests;
+    const bare = sought + tests + (plan.isSearch && rest >= 0 ? this.#costOfSearch(statement, rest) : 0);
     const isLong = isLinked || this.#sizes.bytes > SHORT_FILE;
     const all = isLong && statement.do !== 'match' ? [...looks, read(resource)] : looks;
     const cost = bare <= left ? bare + this.#costOfLooks(all, visits, part, left - bare, isLinked) : bare;
-    // Groups are filtered when no row is visited any more.
-    const mayWatch = plan.looksUp && !having && !isPage && performance.now() > kept.longUntil;
-    if (cost <= MOST_TESTS || !mayWatch) return cost;
-    // It is looked at the clock between two rows, and not within one.
+    if (cost <= MOST_TESTS || !mayWatch || !plan.looksUp || sought > MOST_TESTS) return cost;
     return this.#costOfLooks(looks, 1) > MOST_TESTS ? cost : 'watched';
+  }
+
+  /** Whether all that it leads to was measured. */
+  #isKnown({ leadsTo }: Plan): boolean {
+    return leadsTo.every((table) => this.#sizes.heldBy(table) !== undefined);
   }
 
   #hasLong({ tables }: Plan): boolean {
@@ -273,9 +291,14 @@ export class Bounds implements Allowance {
   }
 
   /** As many as there can be in so many rows. */
-  #bytesIn(look: Look, rows: number, repeats: boolean): number {
+  #bytesIn(look: Look, visited: number, repeats: boolean): number {
+    const rows = look.from ? Math.min(visited, this.#sizes.rowsOf(look.from.table)) : visited;
     const all = this.#sizes.heldBy(look.table);
-    if (!all) return rows * look.most;
+    if (!all)
+      return Math.min(
+        rows * look.most,
+        look.isReached || repeats ? Number.POSITIVE_INFINITY : this.#sizes.bytes,
+      );
     const length = lengthIn(all, look);
     const most = rows * length.longest;
     if (look.isReached || repeats || most === 0) return most;
@@ -300,40 +323,8 @@ export class Bounds implements Allowance {
   }
 }
 
-/** How many values were given, in a list or alone. */
-function countOf(values: unknown): number {
-  return Array.isArray(values) ? Math.max(1, values.length) : 1;
-}
-
-/** What it takes to find the words of the records that are written: of each character as much as a test. */
-function splittingOf(statement: Statement): number {
-  const rows = splitBy(statement);
-  return rows.length > 0 ? lengthsOf((statement as { resource: Table }).resource as Resource, rows) : 0;
-}
-
-function isByRelevance(statement: Reading): boolean {
-  if (statement.do !== 'select') return false;
-  const { columns, order = [] } = statement;
-  return columns.some(isRelevance) || order.some(({ column }) => isRelevance(column));
-}
-
 const none: readonly Look[] = [];
 
 function costOf(looks: readonly Look[], bytesIn: (look: Look) => number): number {
   return looks.reduce((sum, look) => sum + (look.weight * bytesIn(look)) / BYTES, 0);
-}
-
-/** What it takes to hold the values that it is given against the conditions. */
-function givenTo({ resource, rows, where }: Match): number {
-  const used = ownColumns(where, resource);
-  const conditions = conditionsIn(where).length;
-  let bytes = 0;
-  for (const { name } of used) for (const row of rows) bytes += bytesOf(row[name]);
-  return conditions * rows.length + (Math.max(conditions, weightOf(where)) * bytes) / BYTES;
-}
-
-function bytesIn(set: Row): number {
-  let bytes = 0;
-  for (const name in set) bytes += bytesOf(set[name]);
-  return bytes;
 }

@@ -1,14 +1,14 @@
 /** What SQLite's plan of a read says of the rows that it visits, whatever the parameters are. */
 
 import type { Database } from 'bun:sqlite';
-import { type Condition, conditionsIn, type Filter, reached } from '../../query/filter.ts';
+import { type Condition, conditionsIn, conditionsOn, type Filter, reached } from '../../query/filter.ts';
 import { isReferred } from '../../query/referred.ts';
 import { askedOf, isResult } from '../../query/results.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { indexesOf } from '../evolve/tables.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Aggregate, Match, Select, Table } from '../statements.ts';
-import { COMPARED, type Look, lookAt, looksOf, SORTED, together } from './texts.ts';
+import { COMPARED, type Look, lookAt, looksOf, read, SORTED, together } from './texts.ts';
 
 export type Reading = Select | Aggregate | Match;
 
@@ -16,6 +16,8 @@ export interface Plan {
   /** How many loops that nothing bounds stand inside of each other. */
   readonly loops: number;
   readonly tables: readonly Table[];
+  /** Those of them whose rows others lead to. */
+  readonly leadsTo: readonly Table[];
   /** How many conditions are tested in the innermost of them. */
   readonly conditions: number;
   readonly isSearch: boolean;
@@ -25,6 +27,8 @@ export interface Plan {
   readonly weight: number;
   /** Whether all of these look records up by an index, inside of what bounds them: mostly that finds few. */
   readonly looksUp: boolean;
+  /** Whether it looks any up, between which the clock can be looked at. */
+  readonly isWatchable: boolean;
   /** Selects the rows that belong to the values of the first parameter, where these are all that is visited. */
   readonly rows: string | undefined;
   /** Which records these are, or lead to. */
@@ -63,12 +67,12 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
   ];
   const filters = [...(where ? [where] : []), ...others.map(([filter]) => filter)];
   const asked = filters.flatMap(conditionsIn);
-  const resources = new Set<Table>([
-    resource,
+  const leadsTo = new Set<Table>([
     ...(links ? [links.resource] : []),
     ...steps.map(({ field }) => field.target),
     ...filters.flatMap((each) => [...reached(each)]),
   ]);
+  const resources = new Set<Table>([resource, ...leadsTo]);
   // There may be as many groups as rows.
   const ofGroups = statement.do === 'aggregate' && statement.having ? conditionsIn(statement.having) : [];
   // A unique index may hold any number of nulls, and a plan words a search for them as one for a value.
@@ -81,7 +85,8 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
   const isSorted = lines.some(({ detail }) => detail.startsWith('USE TEMP B-TREE'));
   const conditions = [...asked, ...ofGroups].reduce((sum, each) => sum + testsOf(each), 0);
   const looks = [
-    ...others.flatMap(([filter, table]) => looksOf(filter, table, true)),
+    ...others.flatMap(([filter, table]) => [...looksOf(filter, table, true), ...readBy(filter)]),
+    ...steps.map(({ field }) => read(field.target, true, resource)),
     ...(isSorted && statement.do === 'select' ? ofOrder(statement, order) : []),
     ...(statement.do === 'aggregate' ? ofMeasures(statement) : []),
   ];
@@ -93,7 +98,9 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
     looksUp: lines
       .filter(isOpen)
       .every(({ detail }) => /^SEARCH _\d+ .*INDEX \S+ \((\w+=\?( AND )?)+\)$/.test(detail)),
+    isWatchable: where !== undefined && reached(where).size > 0,
     tables: [...resources],
+    leadsTo: [...leadsTo],
     conditions: conditions + steps.length * LOOKUP + (statement.do === 'aggregate' ? measured(statement) : 0),
     ...(loops === 1 ? rowsOf(statement, lines) : noRows),
   };
@@ -107,9 +114,22 @@ export function looksAt(statement: Reading, { looks }: Plan): readonly Look[] {
     ...(where ? looksOf(where, resource) : []),
     ...(having ? looksOf(having, resource) : []),
     ...looks,
+    ...(where ? readBy(where) : []),
   ];
   // What is given is not in the table.
   return together(statement.do === 'match' ? all.filter(({ isReached }) => isReached) : all);
+}
+
+/** Rows that others lead to, of which more is asked than their keys: what stands behind a long text is read through it. */
+function readBy(filter: Filter): Look[] {
+  return conditionsOn(filter).flatMap((each) => {
+    if (!('where' in each)) return [];
+    const { target } = each.field;
+    const isRead = conditionsOn(each.where).some((inner) =>
+      'where' in inner ? inner.is === 'related' : !('column' in inner) || inner.column !== target.key,
+    );
+    return [...(isRead ? [read(target, true)] : []), ...readBy(each.where)];
+  });
 }
 
 /** What a condition costs, where a comparison costs 1. */

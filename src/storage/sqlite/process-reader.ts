@@ -5,7 +5,7 @@ import { ended, type Trace } from '../trace.ts';
 import { explained } from './errors.ts';
 import { type Launch, ProcessFault, type StatementProcess } from './process.ts';
 import { Readers } from './readers.ts';
-import { asking } from './runner.ts';
+import { asking, meant } from './runner.ts';
 import type { Asked } from './statement-process.ts';
 
 const BEGIN: Asked = { sql: 'BEGIN', parameters: [] };
@@ -61,7 +61,7 @@ export class ProcessReader {
           throw error instanceof ProcessFault ? explained(error) : error;
         })
         .finally(() => ended(begun));
-      step = running.next(asked.map(({ decode }, index) => decode(answers[index] ?? [])));
+      step = running.next(await meant(asked, answers));
     }
     return step.value;
   }

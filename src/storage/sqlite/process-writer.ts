@@ -10,7 +10,7 @@ import { ended, type Trace } from '../trace.ts';
 import { explained, toldToPrograms } from './errors.ts';
 import { TRIGGERS } from './local-writer.ts';
 import { type Launch, ProcessFault, StatementProcess } from './process.ts';
-import { asking, refuseOutdated } from './runner.ts';
+import { asking, meant, refuseOutdated } from './runner.ts';
 import type { Asked } from './statement-process.ts';
 import { isResult, type Outcome, type Waiting } from './write-queue.ts';
 
@@ -199,7 +199,7 @@ class Transaction {
     const begun = trace && asked.map(({ sql }) => trace(sql));
     try {
       const rows = await this.#process.ask(asked);
-      return asked.map(({ decode }, index) => decode(rows[index] ?? []));
+      return await meant(asked, rows);
     } catch (error) {
       if (!(error instanceof ProcessFault)) throw error;
       this.#isUndone ||= !error.inTransaction;

@@ -3,7 +3,7 @@
 import type { Subprocess } from 'bun';
 import { unavailable } from '../faults.ts';
 import type { Row } from '../statements.ts';
-import type { Answered, Asked, Fault, Right, Told } from './statement-process.ts';
+import type { Answered, Asked, Fault, Part, Right, Told } from './statement-process.ts';
 
 /** What SQLite said in the other process. */
 export class ProcessFault extends Error {
@@ -26,11 +26,18 @@ export interface Launch {
   readonly path: string;
 }
 
+interface Asker {
+  readonly resolve: (rows: readonly Row[][]) => void;
+  readonly reject: (why: Error) => void;
+  /** What has come so far. */
+  readonly parts: Part[];
+}
+
 /** One process, which answers in the order that it is asked in. */
 export class StatementProcess {
   readonly #process: Subprocess;
   readonly #whenEnded: (ended: StatementProcess) => void;
-  readonly #waiting: { resolve: (rows: readonly Row[][]) => void; reject: (why: Error) => void }[] = [];
+  readonly #waiting: Asker[] = [];
   #ended: Error | undefined;
 
   constructor({ command, path }: Launch, right: Right, whenEnded: (ended: StatementProcess) => void) {
@@ -39,7 +46,7 @@ export class StatementProcess {
       this.#process = Bun.spawn([...command, right, path], {
         stdio: ['ignore', 'inherit', 'inherit'],
         serialization: 'json',
-        ipc: (sent: Answered | string) => this.#heard(sent),
+        ipc: (sent: Answered | Part | string) => this.#heard(sent),
         onExit: () => this.end(unavailable(`The process that is the database's ${right} has ended.`)),
       });
     } catch (cause) {
@@ -62,7 +69,7 @@ export class StatementProcess {
   ask(group: readonly Asked[]): Promise<readonly Row[][]> {
     if (this.#ended) return Promise.reject(this.#ended);
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject });
+      this.#waiting.push({ resolve, reject, parts: [] });
       this.#tell(group);
     });
   }
@@ -76,14 +83,23 @@ export class StatementProcess {
     this.#whenEnded(this);
   }
 
-  #heard(sent: Answered | string): void {
-    const { rows, fault }: Answered = typeof sent === 'string' ? JSON.parse(sent) : sent;
+  #heard(sent: Answered | Part | string): void {
+    const heard: Answered | Part = typeof sent === 'string' ? JSON.parse(sent) : sent;
+    if ('part' in heard) {
+      this.#waiting[0]?.parts.push(heard);
+      return;
+    }
+    const { rows, fault } = heard;
     const asker = this.#waiting.shift();
-    if (rows) asker?.resolve(rows);
+    if (rows) asker?.resolve(asker.parts.length > 0 ? whole(asker.parts, rows) : rows);
     else asker?.reject(new ProcessFault(fault));
   }
 
   #tell(told: Told): void {
     this.#process.send(told);
   }
+}
+
+function whole(parts: readonly Part[], rows: readonly Row[][]): readonly Row[][] {
+  return rows.map((rest, at) => [...parts.flatMap(({ part, of }) => (of === at ? part : [])), ...rest]);
 }

@@ -5,7 +5,7 @@ import type { Model } from '../../schema/model.ts';
 import { isWrite } from '../duties.ts';
 import { answerTooLarge, writerOutdated } from '../faults.ts';
 import { countOneMore } from '../scopes.ts';
-import { type Decoders, decoded } from '../sql/codec.ts';
+import { type Decoders, decoded, decodedInTurns } from '../sql/codec.ts';
 import { Compiler, parametersOf } from '../sql/compile.ts';
 import { type Heavy, heavyOf } from '../sql/long-answers.ts';
 import {
@@ -19,12 +19,12 @@ import {
 } from '../statements.ts';
 import type { Program } from '../storage.ts';
 import type { Trace } from '../trace.ts';
-import type { Allowance } from './bounds.ts';
+import { type Allowance, LONGEST_MS, SHORT_FILE } from './bounds.ts';
 import { dialect, visiting } from './dialect.ts';
 import { toldToPrograms } from './errors.ts';
 import { withFewKeys } from './few-keys.ts';
 import { keptStatements } from './statement-cache.ts';
-import { type Asked, type Bound, counted } from './statement-process.ts';
+import { type Asked, counted } from './statement-process.ts';
 
 /** What is written meanwhile is not much. */
 const REMEASURE_MS = 1000;
@@ -39,7 +39,14 @@ export const UNBOUNDED = new Error('the statement is not bounded');
 
 /** A statement as another process is asked it, and what its rows mean here. */
 export interface Asking extends Asked {
-  readonly decode: (rows: Row[]) => Row[];
+  readonly decode: (rows: Row[]) => Promise<Row[]>;
+}
+
+/** The rows of each statement. */
+export async function meant(asked: readonly Asking[], answers: readonly Row[][]): Promise<Row[][]> {
+  const rows: Row[][] = [];
+  for (const [index, { decode }] of asked.entries()) rows.push(await decode(answers[index] ?? []));
+  return rows;
 }
 
 export function asking(statement: Statement): Asking {
@@ -50,10 +57,11 @@ export function asking(statement: Statement): Asking {
       sql,
       parameters,
       bound: heavy && { bytes: heavy.bytes, cuts: heavy.cuts, names: heavy.names },
-      decode: (rows) => decoded(rows, decoders),
+      decode: (rows) => decodedInTurns(rows, decoders),
     };
   }
-  return { sql, parameters, isSilent: true, decode: ([row]) => (row ? [stored(statement, row['id'])] : []) };
+  const decode = async ([row]: Row[]) => (row ? [stored(statement, row['id'])] : []);
+  return { sql, parameters, isSilent: true, decode };
 }
 
 /** Runs programs on one connection, whose statements it keeps prepared. */
@@ -124,7 +132,7 @@ export class Runner {
     const prepared = isWatched ? this.#watched(sql, allowance) : this.prepare(few?.sql ?? sql);
     const bindings = (few?.parameters ?? parameters) as SQLQueryBindings[];
     const ended = this.#trace?.(sql);
-    const rows = this.#rows(statement, prepared, bindings, decoders);
+    const rows = this.#rows(statement, sql, prepared, bindings, decoders, allowance);
     ended?.();
     return rows;
   }
@@ -157,7 +165,14 @@ export class Runner {
     return changes;
   }
 
-  #rows(statement: Statement, prepared: Prepared, bindings: SQLQueryBindings[], decoders: Decoders): Row[] {
+  #rows(
+    statement: Statement,
+    sql: string,
+    prepared: Prepared,
+    bindings: SQLQueryBindings[],
+    decoders: Decoders,
+    allowance: Allowance | undefined,
+  ): Row[] {
     if (statement.do === 'insert') {
       const { changes, lastInsertRowid } = prepared.run(...bindings);
       // A trigger may have left it out; then the last row is another.
@@ -168,7 +183,7 @@ export class Runner {
       prepared.run(...bindings);
       return [];
     }
-    return decoded(this.#all(prepared, bindings, heavyOf(statement)), decoders);
+    return decoded(this.#all(sql, prepared, bindings, heavyOf(statement), allowance), decoders);
   }
 
   /** The same for a read that is left open for a value: all else is found out once. */
@@ -182,7 +197,7 @@ export class Runner {
       const bindings = parametersOf(template, value) as SQLQueryBindings[];
       const prepared = this.#admitted(read, sql, bindings, bounds);
       const ended = this.#trace?.(sql);
-      const rows = findsOne ? one(prepared, bindings) : this.#all(prepared, bindings, heavy);
+      const rows = findsOne ? one(prepared, bindings) : this.#all(sql, prepared, bindings, heavy, bounds);
       ended?.();
       return decoded(rows, decoders);
     };
@@ -209,10 +224,20 @@ export class Runner {
     return admission === 'watched';
   }
 
-  #all(prepared: Prepared, bindings: SQLQueryBindings[], heavy: Heavy | undefined): Row[] {
-    return heavy && this.#holdsMoreThan(heavy.bytes)
-      ? within(heavy, prepared.iterate(...bindings) as Iterable<Row>)
-      : (prepared.all(...bindings) as Row[]);
+  #all(
+    sql: string,
+    prepared: Prepared,
+    bindings: SQLQueryBindings[],
+    heavy: Heavy | undefined,
+    allowance: Allowance | undefined,
+  ): Row[] {
+    const isHeavy = heavy && this.#holdsMoreThan(heavy.bytes);
+    const late = allowance && this.#holdsMoreThan(SHORT_FILE) ? () => allowance.wasLong(sql) : undefined;
+    if (!isHeavy && !late) return prepared.all(...bindings) as Row[];
+    const rows = prepared.iterate(...bindings) as Iterable<Row>;
+    const found = counted(rows, isHeavy ? heavy : undefined, late && endingLate(late));
+    if (!found) throw answerTooLarge();
+    return found;
   }
 
   /** The bytes of the database. */
@@ -274,10 +299,14 @@ function one(prepared: Prepared, bindings: SQLQueryBindings[]): Row[] {
   return row ? [row] : [];
 }
 
-function within(bound: Bound, rows: Iterable<Row>): Row[] {
-  const found = counted(rows, bound);
-  if (!found) throw answerTooLarge();
-  return found;
+/** Called for each row: however short it was taken to be to read them, nobody waits for all of them if it is not. */
+function endingLate(late: () => void): () => void {
+  const until = performance.now() + LONGEST_MS;
+  return () => {
+    if (performance.now() <= until) return;
+    late();
+    throw UNBOUNDED;
+  };
 }
 
 const WATCH = '"_duet_watch"';

@@ -3,13 +3,16 @@
 import type { Database } from 'bun:sqlite';
 import { quote } from '../sql/dialect.ts';
 import type { Row, Table } from '../statements.ts';
-import { grow, type Held, held } from './texts.ts';
+import { grow, type Held, held, measuredOf } from './texts.ts';
 
 /** A table with more rows is large. */
 export const MOST_ROWS = 20_000;
 /** In a larger file the rows may be large themselves. */
 const SMALL_FILE = 64 * 1024 * 1024;
 const MOST_LARGE_ROWS = 1_000;
+/** So many values are measured within so many milliseconds, which takes a tenth of them; what else there is cannot be known yet. */
+const MOST_MEASURED = 250_000;
+const MEASURING_MS = 500;
 /** How long a table counts as small without being looked at again. */
 const RECOUNT_MS = 5_000;
 
@@ -19,6 +22,8 @@ export class Sizes {
   readonly #held = new Map<string, Held>();
   #bytes = 0;
   #recountAt = 0;
+  #measured = 0;
+  #measureAgain = 0;
 
   constructor(database: Database) {
     this.#database = database;
@@ -52,13 +57,26 @@ export class Sizes {
 
   /** What there is of texts in a small table. */
   heldBy(table: Table): Held | undefined {
-    if (this.rowsOf(table.table) > this.most) return undefined;
+    const rows = this.rowsOf(table.table);
+    if (rows > this.most) return undefined;
     let all = this.#held.get(table.table);
     if (!all) {
+      if (!this.#mayMeasure(rows * measuredOf(table))) return undefined;
       all = held(this.#database, table, MOST_ROWS + 1);
       this.#held.set(table.table, all);
     }
     return all;
+  }
+
+  #mayMeasure(values: number): boolean {
+    const now = performance.now();
+    if (now > this.#measureAgain) {
+      this.#measureAgain = now + MEASURING_MS;
+      this.#measured = 0;
+    }
+    if (this.#measured > 0 && this.#measured + values > MOST_MEASURED) return false;
+    this.#measured += values;
+    return true;
   }
 
   /** Counts what is written until then: so many new rows, and so many that were given these values. */

@@ -24,7 +24,16 @@ export interface Bound {
   readonly names: readonly string[];
 }
 
-/** The rows of each statement of a group; or why one of them failed, so that those after it were left out. */
+/** The first rows of a statement, before those of the answer: what reads a message of many stops everything else for as long. */
+export interface Part {
+  readonly part: readonly Row[];
+  readonly of: number;
+}
+
+/** So many rows are sent at once. */
+const PART = 2_000;
+
+/** The rows of each statement of a group, or what is left of them; or why one of them failed, so that those after it were left out. */
 export type Answered =
   | { readonly rows: readonly Row[][]; readonly fault?: never }
   | { readonly rows?: never; readonly fault: Fault };
@@ -53,7 +62,16 @@ export function serveStatements(path: string, right: Right): void {
     before =
       'parent' in told
         ? endingWith(told.parent)
-        : before.then(() => void process.send?.(sendable(answer(database, told))));
+        : before.then(() => {
+            const answered = answer(database, told);
+            const rows = answered.rows?.map((all, of) => {
+              const rest = all.length - (all.length % PART);
+              for (let at = 0; at < rest; at += PART)
+                process.send?.(sendable({ part: all.slice(at, at + PART), of }));
+              return rest === 0 ? all : all.slice(rest);
+            });
+            process.send?.(sendable(rows ? { rows } : answered));
+          });
   });
 }
 
@@ -88,17 +106,24 @@ function endingWith(parent: number): Promise<void> {
   });
 }
 
+const UNCOUNTED: Bound = { bytes: Number.POSITIVE_INFINITY, cuts: false, names: [] };
+
 /** The code of a fault that SQLite does not know. */
 export const TOO_LARGE = 'DUET_ANSWER_TOO_LARGE';
 
 /**
  * Row by row, until there is more text than there may be, and then undefined: all of them at once may be more than fits
- * into memory.
+ * into memory. `each` may end it, too.
  */
-export function counted(rows: Iterable<Row>, { bytes: most, cuts, names }: Bound): Row[] | undefined {
+export function counted(
+  rows: Iterable<Row>,
+  { bytes: most, cuts, names }: Bound = UNCOUNTED,
+  each?: () => void,
+): Row[] | undefined {
   const found: Row[] = [];
   let bytes = 0;
   for (const row of rows) {
+    each?.();
     for (const name of names) {
       const value = row[name];
       if (typeof value === 'string') bytes += value.length;
@@ -138,10 +163,11 @@ function answer(database: Database, group: readonly Asked[]): Answered {
 }
 
 /** Travels as JSON, which knows no infinite number, as a sum can be, unless it is written here. */
-function sendable(answered: Answered): Answered | string {
+function sendable(sent: Answered | Part): Answered | Part | string {
   const isInfinite = (row: Row) =>
     Object.values(row).some(
       (value) => value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY,
     );
-  return answered.rows?.some((each) => each.some(isInfinite)) ? rewritten(answered) : answered;
+  const groups = 'part' in sent ? [sent.part] : sent.rows;
+  return groups?.some((each) => each.some(isInfinite)) ? rewritten(sent) : sent;
 }

@@ -38,6 +38,8 @@ export interface Look {
   /** Whether another row leads there: then it may be the same one again and again. */
   readonly isReached: boolean;
   readonly weight: number;
+  /** Each row of this table leads there once, at the most. */
+  readonly from?: Table | undefined;
 }
 
 /** Of the rows of a table, or of some of them: the bytes beyond what counts as short, by stored names. */
@@ -115,8 +117,9 @@ export function lookAt(table: Table, asked: Column, weight: number, isReached = 
 }
 
 /** A row that is visited is read. */
-export function read(table: Table, isReached = false): Look {
-  return { table, stored: ROW, most: ASSUMED, weight: READ, isReached };
+export function read(table: Table, isReached = false, from?: Table): Look {
+  const most = textsOf(table).reduce((sum, column) => sum + Math.min(widthOf(column), ASSUMED), -LIGHT);
+  return { table, stored: ROW, most: Math.max(0, most), weight: READ, isReached, from };
 }
 
 /** Each column once. */
@@ -124,12 +127,18 @@ export function together(looks: readonly Look[]): readonly Look[] {
   if (looks.length < 2) return looks;
   const columns = Map.groupBy(
     looks,
-    ({ table, stored, isReached }) => `${isReached} ${table.table} ${stored}`,
+    ({ table, stored, isReached, from }) => `${isReached} ${from?.table} ${table.table} ${stored}`,
   );
   return Array.from(columns.values(), (same) => ({
     ...(same[0] as Look),
-    weight: same.reduce((sum, { weight }) => sum + weight, 0),
+    // A row is read once, whatever is asked of it.
+    weight: same[0]?.stored === ROW ? READ : same.reduce((sum, { weight }) => sum + weight, 0),
   }));
+}
+
+/** How many values of a row are measured. */
+export function measuredOf(table: Table): number {
+  return textsOf(table).length + 1;
 }
 
 export function lengthIn({ texts }: Held, { stored }: Look): Readonly<Length> {

@@ -1,0 +1,48 @@
+/** What a statement brings along itself, and what that costs, whatever is stored. */
+
+import { conditionsIn, type Filter, ownColumns } from '../../query/filter.ts';
+import { isRelevance } from '../../query/search.ts';
+import type { Resource } from '../../schema/model.ts';
+import type { Match, Row, Statement, Table } from '../statements.ts';
+import { lengthsOf, splitBy } from '../words.ts';
+import type { Reading } from './plan.ts';
+import { bytesOf, weightOf } from './texts.ts';
+
+/** How many bytes that are looked at, or written, cost as much as a test. */
+export const BYTES = 20;
+
+export function relationsIn(filter: Filter | undefined): number {
+  return filter ? conditionsIn(filter).filter((each) => 'where' in each).length : 0;
+}
+
+/** How many values were given, in a list or alone. */
+export function countOf(values: unknown): number {
+  return Array.isArray(values) ? Math.max(1, values.length) : 1;
+}
+
+/** What it takes to find the words of the records that are written: of each character as much as a test. */
+export function splittingOf(statement: Statement): number {
+  const rows = splitBy(statement);
+  return rows.length > 0 ? lengthsOf((statement as { resource: Table }).resource as Resource, rows) : 0;
+}
+
+export function isByRelevance(statement: Reading): boolean {
+  if (statement.do !== 'select') return false;
+  const { columns, order = [] } = statement;
+  return columns.some(isRelevance) || order.some(({ column }) => isRelevance(column));
+}
+
+/** What it takes to hold the values that it is given against the conditions. */
+export function givenTo({ resource, rows, where }: Match): number {
+  const used = ownColumns(where, resource);
+  const conditions = conditionsIn(where).length;
+  let bytes = 0;
+  for (const { name } of used) for (const row of rows) bytes += bytesOf(row[name]);
+  return conditions * rows.length + (Math.max(conditions, weightOf(where)) * bytes) / BYTES;
+}
+
+export function bytesIn(set: Row): number {
+  let bytes = 0;
+  for (const name in set) bytes += bytesOf(set[name]);
+  return bytes;
+}

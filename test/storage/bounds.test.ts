@@ -1,0 +1,114 @@
+/** What a SQLite statement is estimated to cost, and how what is long is made in turns, where nothing but time would tell otherwise. */
+
+import { Database } from 'bun:sqlite';
+import { afterAll, expect, test } from 'bun:test';
+import { among } from '../../src/query/filter.ts';
+import { WhereReader } from '../../src/query/where.ts';
+import type { Resource } from '../../src/schema/model.ts';
+import { answers } from '../../src/storage/own.ts';
+import { decodedInTurns } from '../../src/storage/sql/codec.ts';
+import { heavyOf } from '../../src/storage/sql/long-answers.ts';
+import { Bounds } from '../../src/storage/sqlite/bounds.ts';
+import { compiler } from '../../src/storage/sqlite/runner.ts';
+import { Sizes } from '../../src/storage/sqlite/sizes.ts';
+import { type Row, type Statement, select } from '../../src/storage/statements.ts';
+import { modelOf } from './deployment.ts';
+
+const texts = Array.from({ length: 20 }, (_, at) => `t${at}`);
+const wide = (name: string) =>
+  `type ${name} @resource { id: ID! ${texts.map((text) => `${text}: String`).join(' ')} }`;
+const { resources } = modelOf(`
+  type Club @resource { id: ID!  seats: [Seat!]!  books: [Book!]! }
+  type Seat @resource { id: ID!  n: Int  club: Club! }
+  type Book @resource { id: ID!  text: String  code: String @constraint(maxLength: 20)  club: Club! }
+  ${wide('Upper')} ${wide('Lower')}
+`);
+const resourceOf = (name: string) => resources.find((each) => each.name === name) as Resource;
+const [seat, book, upper, lower] = ['Seat', 'Book', 'Upper', 'Lower'].map(resourceOf) as [
+  Resource,
+  Resource,
+  Resource,
+  Resource,
+];
+
+const database = new Database(':memory:');
+afterAll(() => database.close());
+const counting = (to: number) =>
+  `WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n WHERE v < ${to})`;
+for (const { table, columns, key } of [...resources, answers]) {
+  const others = columns
+    .filter((column) => column !== key)
+    .map(({ stored }) => `"${stored}" ${stored.endsWith('Id') ? 'INTEGER' : ''}`);
+  const first = `"${key.stored}" ${table === answers.table ? 'TEXT' : 'INTEGER PRIMARY KEY'}`;
+  database.run(`CREATE TABLE "${table}" (${[first, ...others]})`);
+}
+database.run(`CREATE INDEX seats_of_club ON "${seat.table}" ("clubId")`);
+database.run(`${counting(21_000)} INSERT INTO "${seat.table}" ("id", "n", "clubId") SELECT v, v, 1 FROM n`);
+for (const { table } of [upper, lower])
+  database.run(`${counting(7_000)} INSERT INTO "${table}" ("id") SELECT v FROM n`);
+
+function admits(statement: Statement, on = database) {
+  const { sql, parameters } = compiler.compile(statement);
+  return new Bounds(on).admits(statement, sql, parameters);
+}
+
+function filterOf(resource: Resource, where: object) {
+  const fails = (_: unknown, __: unknown, detail: string) => {
+    throw new Error(detail);
+  };
+  return new WhereReader(
+    (_, value) => value,
+    fails as never,
+    () => true,
+  ).read(resource, where);
+}
+
+test.each([
+  [1, 'watched'],
+  [100, false],
+] as const)('%d conditions on a long text, beside a rule that may look many up', (count, answer) => {
+  const or = Array.from({ length: count }, (_, at) => ({ text: { contains: `b${at}` } }));
+  const where = filterOf(book, { club: { seats: { some: { n: { eq: 1 } } } }, or });
+  const rows: Row[] = [{ id: 1, text: 'a'.repeat(300_000), clubId: 1 }];
+  expect(admits({ do: 'match', resource: book, rows, where })).toBe(answer);
+});
+
+test('of many tables that nobody has measured yet some are, and the others a moment later', async () => {
+  const sizes = new Sizes(database);
+  expect([sizes.heldBy(upper)?.rows, sizes.heldBy(lower)]).toEqual([7_000, undefined]);
+  await Bun.sleep(600);
+  expect([sizes.heldBy(upper)?.rows, sizes.heldBy(lower)?.rows]).toEqual([7_000, 7_000]);
+});
+
+test('texts that are answered count from as many on as could be too much', () => {
+  const bytes = 32 * 1024 * 1024;
+  const column = (name: string) => book.columns.filter((each) => each.name === name);
+  const isCounted = (names: string[], limit: number) =>
+    heavyOf(select(book, names.flatMap(column), undefined, { limit, most: 1000, bytes })) !== undefined;
+  expect(isCounted(['text'], 32)).toBe(false);
+  expect(isCounted(['text'], 33)).toBe(true);
+  expect(isCounted(['code'], 1000)).toBe(false);
+  const all = upper.columns.filter(({ name }) => name !== 'id');
+  expect(heavyOf(select(upper, all, undefined, { limit: 2, most: 1000, bytes }))).toBeDefined();
+});
+
+test('what is outdated in a large file is swept elsewhere', () => {
+  const before = { is: 'lt', column: answers.column.at, value: '2020-01-01' } as const;
+  const sweep: Statement = { do: 'delete', resource: answers, where: before };
+  const one: Statement = { ...sweep, where: among(answers.column.key, ['a']) };
+  expect([admits(sweep), admits(one)]).toEqual([true, true]);
+  database.run('CREATE TABLE filler (bytes)');
+  database.run('INSERT INTO filler VALUES (zeroblob(70000000))');
+  expect([admits(sweep), admits(one)]).toEqual([false, true]);
+});
+
+test('many values are decoded in turns, in their order', async () => {
+  const rows = Array.from({ length: 120_000 }, (_, n): Row => ({ n }));
+  let turns = 0;
+  const other = setInterval(() => turns++, 0);
+  const made = await decodedInTurns(rows, [{ name: 'n', decode: (value) => `${value}` }]);
+  clearInterval(other);
+  expect(made.length).toBe(120_000);
+  expect([made[0], made[60_000], made[119_999]]).toEqual([{ n: '0' }, { n: '60000' }, { n: '119999' }]);
+  expect(turns).toBeGreaterThan(0);
+});
