@@ -26,7 +26,7 @@ const SELDOM = 12;
 /** In a large file a row may have a page of its own. */
 const PAGE = 4;
 /** In a smaller file all texts together are short. */
-export const SHORT_FILE = BYTES * MOST_TESTS;
+const SHORT_FILE = BYTES * MOST_TESTS;
 /** What is looked at for each byte counts from here on: a few values that are compared are in most rules. */
 const FEW_LOOKS = 1;
 /** To plan more than so many joins may take longer than to carry them out. */

@@ -2,10 +2,10 @@
 
 import type { Deadline, Program, Snapshot, Steps } from '../storage.ts';
 import { ended, type Trace } from '../trace.ts';
+import { asking, meant } from './asking.ts';
 import { explained } from './errors.ts';
 import { type Launch, ProcessFault, type StatementProcess } from './process.ts';
 import { Readers } from './readers.ts';
-import { asking, meant } from './runner.ts';
 import type { Asked } from './statement-process.ts';
 
 const BEGIN: Asked = { sql: 'BEGIN', parameters: [] };

@@ -7,10 +7,11 @@ import { deadlineExceeded, passing, refusedByDatabase, unavailable } from '../fa
 import type { Row, Statement } from '../statements.ts';
 import type { Program } from '../storage.ts';
 import { ended, type Trace } from '../trace.ts';
+import { asking, meant } from './asking.ts';
 import { explained, toldToPrograms } from './errors.ts';
 import { TRIGGERS } from './local-writer.ts';
 import { type Launch, ProcessFault, StatementProcess } from './process.ts';
-import { asking, meant, refuseOutdated } from './runner.ts';
+import { refuseOutdated } from './runner.ts';
 import type { Asked } from './statement-process.ts';
 import { isResult, type Outcome, type Waiting } from './write-queue.ts';
 

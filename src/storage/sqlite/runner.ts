@@ -5,9 +5,9 @@ import type { Model } from '../../schema/model.ts';
 import { isWrite } from '../duties.ts';
 import { answerTooLarge, writerOutdated } from '../faults.ts';
 import { countOneMore } from '../scopes.ts';
-import { type Decoders, decoded, decodedInTurns } from '../sql/codec.ts';
+import { type Decoders, decoded } from '../sql/codec.ts';
 import { Compiler, parametersOf } from '../sql/compile.ts';
-import { type Heavy, heavyOf } from '../sql/long-answers.ts';
+import { heavyOf } from '../sql/long-answers.ts';
 import {
   type Delete,
   type Insert,
@@ -19,12 +19,13 @@ import {
 } from '../statements.ts';
 import type { Program } from '../storage.ts';
 import type { Trace } from '../trace.ts';
-import { type Allowance, LONGEST_MS, SHORT_FILE } from './bounds.ts';
+import { type Allowance, LONGEST_MS } from './bounds.ts';
 import { dialect, visiting } from './dialect.ts';
 import { toldToPrograms } from './errors.ts';
 import { withFewKeys } from './few-keys.ts';
+import { SMALL_FILE } from './sizes.ts';
 import { keptStatements } from './statement-cache.ts';
-import { type Asked, counted } from './statement-process.ts';
+import { counted } from './statement-process.ts';
 
 /** What is written meanwhile is not much. */
 const REMEASURE_MS = 1000;
@@ -36,33 +37,6 @@ export const compiler = new Compiler(dialect);
 
 /** Thrown out of a program at the statement that may take too long to let everybody else wait. */
 export const UNBOUNDED = new Error('the statement is not bounded');
-
-/** A statement as another process is asked it, and what its rows mean here. */
-export interface Asking extends Asked {
-  readonly decode: (rows: Row[]) => Promise<Row[]>;
-}
-
-/** The rows of each statement. */
-export async function meant(asked: readonly Asking[], answers: readonly Row[][]): Promise<Row[][]> {
-  const rows: Row[][] = [];
-  for (const [index, { decode }] of asked.entries()) rows.push(await decode(answers[index] ?? []));
-  return rows;
-}
-
-export function asking(statement: Statement): Asking {
-  const { sql, parameters, decoders } = compiler.compile(statement);
-  if (statement.do !== 'insert') {
-    const heavy = heavyOf(statement);
-    return {
-      sql,
-      parameters,
-      bound: heavy && { bytes: heavy.bytes, cuts: heavy.cuts, names: heavy.names },
-      decode: (rows) => decodedInTurns(rows, decoders),
-    };
-  }
-  const decode = async ([row]: Row[]) => (row ? [stored(statement, row['id'])] : []);
-  return { sql, parameters, isSilent: true, decode };
-}
 
 /** Runs programs on one connection, whose statements it keeps prepared. */
 export class Runner {
@@ -183,21 +157,20 @@ export class Runner {
       prepared.run(...bindings);
       return [];
     }
-    return decoded(this.#all(sql, prepared, bindings, heavyOf(statement), allowance), decoders);
+    return decoded(this.#all(statement, sql, prepared, bindings, allowance), decoders);
   }
 
   /** The same for a read that is left open for a value: all else is found out once. */
   reader(read: Query, allowance: Allowance | undefined): (value: unknown) => Row[] {
     const template = compiler.template(read);
     const { sql, decoders, findsOne } = template;
-    const heavy = heavyOf(read);
     // What is found by its key alone is always within bounds.
     const bounds = findsOne && read.where?.is === 'eq' ? undefined : allowance;
     return (value) => {
       const bindings = parametersOf(template, value) as SQLQueryBindings[];
       const prepared = this.#admitted(read, sql, bindings, bounds);
       const ended = this.#trace?.(sql);
-      const rows = findsOne ? one(prepared, bindings) : this.#all(sql, prepared, bindings, heavy, bounds);
+      const rows = findsOne ? one(prepared, bindings) : this.#all(read, sql, prepared, bindings, bounds);
       ended?.();
       return decoded(rows, decoders);
     };
@@ -225,14 +198,17 @@ export class Runner {
   }
 
   #all(
+    statement: Statement,
     sql: string,
     prepared: Prepared,
     bindings: SQLQueryBindings[],
-    heavy: Heavy | undefined,
     allowance: Allowance | undefined,
   ): Row[] {
+    const heavy = heavyOf(statement);
     const isHeavy = heavy && this.#holdsMoreThan(heavy.bytes);
-    const late = allowance && this.#holdsMoreThan(SHORT_FILE) ? () => allowance.wasLong(sql) : undefined;
+    // Each row is answered once: few rows of a small file take no longer than they may.
+    const isSeen = allowance && (isMany(statement) || this.#holdsMoreThan(SMALL_FILE));
+    const late = isSeen ? () => allowance.wasLong(sql) : undefined;
     if (!isHeavy && !late) return prepared.all(...bindings) as Row[];
     const rows = prepared.iterate(...bindings) as Iterable<Row>;
     const found = counted(rows, isHeavy ? heavy : undefined, late && endingLate(late));
@@ -299,6 +275,14 @@ function one(prepared: Prepared, bindings: SQLQueryBindings[]): Row[] {
   return row ? [row] : [];
 }
 
+const MANY = 2_000;
+
+function isMany(statement: Statement): boolean {
+  if (statement.do !== 'select' && statement.do !== 'aggregate') return false;
+  const { per, limit = Number.POSITIVE_INFINITY, most = Number.POSITIVE_INFINITY } = statement;
+  return per === undefined && Math.min(limit, most) > MANY;
+}
+
 /** Called for each row: however short it was taken to be to read them, nobody waits for all of them if it is not. */
 function endingLate(late: () => void): () => void {
   const until = performance.now() + LONGEST_MS;
@@ -336,7 +320,7 @@ function watchOf(database: Database): Watch {
 }
 
 /** The whole new row, as it would be read: every column has a value, and SQLite keeps values as they are. */
-function stored({ resource, values, version }: Insert, rowId: unknown): Row {
+export function stored({ resource, values, version }: Insert, rowId: unknown): Row {
   const row: Row = {};
   for (const { name } of resource.columns) row[name] = values[name];
   if (resource.key.origin.by === 'serial') row[resource.key.name] = rowId;

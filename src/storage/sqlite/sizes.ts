@@ -8,7 +8,7 @@ import { grow, type Held, held, measuredOf } from './texts.ts';
 /** A table with more rows is large. */
 export const MOST_ROWS = 20_000;
 /** In a larger file the rows may be large themselves. */
-const SMALL_FILE = 64 * 1024 * 1024;
+export const SMALL_FILE = 64 * 1024 * 1024;
 const MOST_LARGE_ROWS = 1_000;
 /** So many values are measured within so many milliseconds, which takes a tenth of them; what else there is cannot be known yet. */
 const MOST_MEASURED = 250_000;
