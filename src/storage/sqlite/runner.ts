@@ -23,6 +23,7 @@ import { type Allowance, LONGEST_MS } from './bounds.ts';
 import { dialect, visiting } from './dialect.ts';
 import { toldToPrograms } from './errors.ts';
 import { withFewKeys } from './few-keys.ts';
+import { countOf } from './given.ts';
 import { SMALL_FILE } from './sizes.ts';
 import { keptStatements } from './statement-cache.ts';
 import { counted } from './statement-process.ts';
@@ -277,7 +278,9 @@ function one(prepared: Prepared, bindings: SQLQueryBindings[]): Row[] {
 
 const MANY = 2_000;
 
+/** Whether it may answer with many rows, or with those of many others. */
 function isMany(statement: Statement): boolean {
+  if (statement.do === 'filled') return countOf(statement.value) > MANY;
   if (statement.do !== 'select' && statement.do !== 'aggregate') return false;
   const { per, limit = Number.POSITIVE_INFINITY, most = Number.POSITIVE_INFINITY } = statement;
   return per === undefined && Math.min(limit, most) > MANY;
