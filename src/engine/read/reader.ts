@@ -16,7 +16,14 @@ import type { Aggregate, Ask, List, Listing, Read } from '../operation.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import { aggregate, answerOf, get, list, type Node, statementOf, stepsOf } from './read.ts';
 
+/** To count many, and to write them down, each takes its time: others have their turn in between. */
 const MANY = 2_000;
+
+function afterOthers<A extends Answer<Read>>(answer: A): Soon<A> {
+  const nodes = answer && 'nodes' in answer ? (answer.nodes as readonly Node[]) : answer;
+  if (!Array.isArray(nodes) || nodes.length <= MANY) return answer;
+  return new Promise<void>((resolve) => setImmediate(resolve)).then(() => answer);
+}
 
 export type Answer<R extends Read | Ask> = R extends Ask
   ? unknown
@@ -113,17 +120,16 @@ export class Reader {
     const limits = this.#limits;
     const steps = stepsOf(operation);
     if (steps !== 'one')
-      return this.#storage.read(() => performRead(operation, new Budget(limits)), steps, deadline);
+      return then(
+        this.#storage.read(() => performRead(operation, new Budget(limits)), steps, deadline),
+        afterOthers,
+      );
     // What names no record needs no look.
     if (operation.do === 'get' && operation.key === undefined) return null;
     const budget = new Budget(limits);
     const key = operation.do === 'get' ? operation.key : undefined;
     const rows = this.#prepared(operation, budget)(key, deadline);
-    return then(rows, (found) => {
-      const answer = answerOf(operation, found, budget);
-      // To count many, and to write them down, each takes its time: others have their turn in between.
-      return found.length > MANY ? new Promise(setImmediate).then(() => answer) : answer;
-    });
+    return then(rows, (found) => afterOthers(answerOf(operation, found, budget)));
   }
 
   #prepared(operation: Permitted<Read>, budget: Budget): Prepared {

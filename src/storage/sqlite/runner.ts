@@ -280,7 +280,7 @@ const MANY = 2_000;
 
 /** Whether it may answer with many rows, or with those of many others. */
 function isMany(statement: Statement): boolean {
-  if (statement.do === 'filled') return countOf(statement.value) > MANY;
+  if (statement.do === 'filled') return countOf(statement.value) > MANY || isMany(statement.select);
   if (statement.do !== 'select' && statement.do !== 'aggregate') return false;
   const { per, limit = Number.POSITIVE_INFINITY, most = Number.POSITIVE_INFINITY } = statement;
   return per === undefined && Math.min(limit, most) > MANY;
