@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { among } from '../../src/query/filter.ts';
 import { WhereReader } from '../../src/query/where.ts';
 import type { Resource } from '../../src/schema/model.ts';
-import { answers } from '../../src/storage/own.ts';
+import { answers, jobs } from '../../src/storage/own.ts';
 import { decodedInTurns } from '../../src/storage/sql/codec.ts';
 import { heavyOf } from '../../src/storage/sql/long-answers.ts';
 import { Bounds } from '../../src/storage/sqlite/bounds.ts';
@@ -15,16 +15,19 @@ import { type Row, type Statement, select } from '../../src/storage/statements.t
 import { modelOf } from './deployment.ts';
 
 const texts = Array.from({ length: 20 }, (_, at) => `t${at}`);
+const marks = Array.from({ length: 20 }, (_, at) => `n${at}`);
 const wide = (name: string) =>
   `type ${name} @resource { id: ID! ${texts.map((text) => `${text}: String`).join(' ')} }`;
 const { resources } = modelOf(`
   type Club @resource { id: ID!  seats: [Seat!]!  books: [Book!]! }
-  type Seat @resource { id: ID!  n: Int  club: Club! }
+  type Seat @resource { id: ID!  n: Int  club: Club!  note: String }
+  type Marked @resource { id: ID!  ${marks.map((mark) => `${mark}: Int @index`).join(' ')} }
   type Book @resource { id: ID!  text: String  code: String @constraint(maxLength: 20)  club: Club! }
   ${wide('Upper')} ${wide('Lower')}
 `);
 const resourceOf = (name: string) => resources.find((each) => each.name === name) as Resource;
-const [seat, book, upper, lower] = ['Seat', 'Book', 'Upper', 'Lower'].map(resourceOf) as [
+const [seat, book, upper, lower, marked] = ['Seat', 'Book', 'Upper', 'Lower', 'Marked'].map(resourceOf) as [
+  Resource,
   Resource,
   Resource,
   Resource,
@@ -35,11 +38,11 @@ const database = new Database(':memory:');
 afterAll(() => database.close());
 const counting = (to: number) =>
   `WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n WHERE v < ${to})`;
-for (const { table, columns, key } of [...resources, answers]) {
+for (const { table, columns, key } of [...resources, answers, jobs]) {
   const others = columns
     .filter((column) => column !== key)
     .map(({ stored }) => `"${stored}" ${stored.endsWith('Id') ? 'INTEGER' : ''}`);
-  const first = `"${key.stored}" ${table === answers.table ? 'TEXT' : 'INTEGER PRIMARY KEY'}`;
+  const first = `"${key.stored}" ${table.startsWith('_') ? '' : 'INTEGER PRIMARY KEY'}`;
   database.run(`CREATE TABLE "${table}" (${[first, ...others]})`);
 }
 database.run(`CREATE INDEX seats_of_club ON "${seat.table}" ("clubId")`);
@@ -100,6 +103,33 @@ test('what is outdated in a large file is swept elsewhere', () => {
   database.run('CREATE TABLE filler (bytes)');
   database.run('INSERT INTO filler VALUES (zeroblob(70000000))');
   expect([admits(sweep), admits(one)]).toEqual([false, true]);
+});
+
+test('in a large file rows count with the indexes that have what changes, and with the texts that are sorted along', () => {
+  const update = (resource: Resource, names: readonly string[]): Statement => ({
+    do: 'update',
+    resource,
+    set: Object.fromEntries(names.map((name) => [name, 1])),
+    counts: true,
+    where: among(
+      resource.key,
+      Array.from({ length: 200 }, (_, at) => at),
+    ),
+  });
+  expect([admits(update(marked, ['n0'])), admits(update(marked, marks))]).toEqual([true, false]);
+  database.run(`UPDATE "${seat.table}" SET "note" = printf('%.*c', 3000000, 'a') WHERE "id" = 1`);
+  const order = [{ column: seat.columns.find(({ name }) => name === 'n') ?? seat.key, descending: false }];
+  const noted = (columns: typeof seat.columns) =>
+    select(seat, columns, among(seat.key, [1, 2]), { order, limit: 2 });
+  expect([admits(noted([seat.key])), admits(noted(seat.columns))]).toEqual([true, false]);
+});
+
+test('all jobs at once are changed elsewhere, where there are many', () => {
+  const where = { is: 'eq', column: jobs.column.error, value: 'x' } as const;
+  const retry: Statement = { do: 'update', resource: jobs, set: { error: null }, where, counts: false };
+  expect(admits(retry)).toBe(true);
+  database.run(`${counting(3_000)} INSERT INTO "${jobs.table}" ("id", "error") SELECT v, 'x' FROM n`);
+  expect(admits(retry)).toBe(false);
 });
 
 test('many values are decoded in turns, in their order', async () => {

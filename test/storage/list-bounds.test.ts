@@ -29,7 +29,7 @@ const sdl = `
     club: Club!
   }
   type Member @resource @allow(to: [READ]) { id: ID!  club: Club!  person: Person! }
-  type Person @resource(plural: "people") @allow(to: [READ]) { id: ID!  text: String! }
+  type Person @resource(plural: "people") @allow(to: [READ]) { id: ID!  text: String!  members: [Member!]! }
   type Slot @resource @allow(to: [READ]) @index(fields: ["row", "n"]) { id: ID!  row: Int!  n: Int! }
   type Seat @resource
     @allow(to: [READ])
@@ -125,6 +125,24 @@ const ways: [string, field: string, variables: Record<string, object>, stays: bo
     false,
   ],
   ['what belongs to many', 'clubs(first: 3000) { places { n } }', {}, true],
+  // Each of them looks for each of the others.
+  [
+    'all, by many of what refers to them',
+    'clubs(where: $club, first: 1)',
+    { club: { places: { some: { n: keys(900) } } } },
+    false,
+  ],
+  [
+    'one, by many of many',
+    'clubs(where: $club)',
+    {
+      club: {
+        id: { eq: MANY },
+        members: { some: { id: keys(1000), person: { members: { some: { id: keys(1000) } } } } },
+      },
+    },
+    false,
+  ],
   [
     'the second of what belongs to few, among keys',
     'clubs(first: 5) { members(where: $member, first: 1, offset: 1) { id } }',

@@ -1,26 +1,26 @@
 /** Whether an index, a limit or the size of the tables bounds what a SQLite statement visits, and the texts that it looks at. */
 
 import type { Database } from 'bun:sqlite';
-import { conditionsIn, type Filter } from '../../query/filter.ts';
+import type { Filter } from '../../query/filter.ts';
+import type { Resource } from '../../schema/model.ts';
+import { indexesOf } from '../evolve/tables.ts';
 import { quote } from '../sql/dialect.ts';
 import { type Delete, type Select, type Statement, type Table, textIn } from '../statements.ts';
-import { BYTES, bytesIn, countOf, givenTo, isByRelevance, relationsIn, splittingOf } from './given.ts';
+import { BYTES, bytesIn, countOf, givenTo, relationsIn, splittingOf } from './given.ts';
 import { keyIn, keysOf, named, seeksIn, valuesIn } from './keyed.ts';
 import { looksAt, type Plan, planOf, type Reading } from './plan.ts';
+import { costOfSearch } from './search-cost.ts';
 import { MOST_ROWS, Sizes } from './sizes.ts';
 import { keptStatements } from './statement-cache.ts';
 import { ASSUMED, held, type Look, lengthIn, type Part, read, weightOf } from './texts.ts';
-import { pagesOf, pagesTable } from './words.ts';
 
 /** What one read may cost here, in conditions that are tested: some ten milliseconds. */
 const MOST_TESTS = 100_000;
 /** What it costs to change a row, its indexes too. */
 const CHANGE = 50;
+const CHANGED_PAGE = 150;
 /** What it costs to come to a row, beside testing it. */
 const VISIT = 4;
-/** What it costs to read a page of an index of words, of which each has some hundred; those that begin alike are put in order, too. */
-const WHOLE_PAGE = 400;
-const BEGUN_PAGE = 2_500;
 /** Of rows that could all meet each other, at most one in so many does. */
 const SELDOM = 12;
 /** In a large file a row may have a page of its own. */
@@ -110,6 +110,8 @@ export class Bounds implements Allowance {
       if (statement.do === 'insert all')
         return statement.rows.reduce((sum, row) => sum + textIn(row), 0) / BYTES;
       if (statement.do === 'delete' && this.#sizes.isLarge) return this.#costOfSweep(statement);
+      if (statement.do === 'update' && !keyIn(statement.where, statement.resource.key))
+        return CHANGE * this.#sizes.rowsOf(statement.resource.table);
       return statement.do === 'select' ? this.#costOfOwn(statement, parameters) : 0;
     }
     switch (statement.do) {
@@ -129,9 +131,8 @@ export class Bounds implements Allowance {
         const { resource, set, where } = statement;
         const keys = keysOf(where);
         this.#sizes.grew(resource, 0, set, keys);
-        return (
-          keys * (CHANGE + bytesIn(set) / BYTES) + this.#changed(resource, where) + splittingOf(statement)
-        );
+        const row = keys === 1 ? CHANGE : this.#costOfRow(resource, (name) => Object.hasOwn(set, name));
+        return keys * (row + bytesIn(set) / BYTES) + this.#changed(resource, where) + splittingOf(statement);
       }
       case 'insert':
       case 'upsert':
@@ -144,7 +145,7 @@ export class Bounds implements Allowance {
         return splittingOf(statement);
       case 'delete':
       case 'bury':
-        return keysOf(statement.where) * CHANGE + this.#changed(statement.resource, statement.where);
+        return this.#costOfDelete(statement);
       default:
         return 0;
     }
@@ -206,26 +207,32 @@ export class Bounds implements Allowance {
     // Any number of rows may lead to the same long text, and a single comparison reads it for each.
     const leadsOn = plan.leadsTo.length > 0;
     const isOne = statement.do === 'match' || keyIn(where, resource.key)?.is === 'eq';
-    const seeks = isOne || !where ? given : given * seeksIn(where, resource);
+    // What each row that is visited seeks among others, and that for each place where rows are sought themselves.
+    const inner = where ? seeksIn(where, resource, false) : 1;
+    const seeks = given * (isOne || !where ? inner : seeksIn(where, resource));
     const isMany = seeks > 1 || (leadsOn && statement.do === 'match' && statement.rows.length > 1);
     // Mostly nothing is asked of the rows of a list but that they are in it.
     const isLight = weight < FEW_LOOKS && (!isMany || (conditions <= 1 && !leadsOn));
     const sought = seeks > given ? Math.max(listed, seeks) : listed;
+    const isPage = of === 'each page';
+    const part =
+      plan.where === undefined || isPage ? undefined : { where: plan.where, parameters: [parameters[0]] };
+    const carried = this.#costOfSorting(statement, plan, given, part ?? named(statement, parameters), left);
     if (loops === 0 && offset === 0) {
-      if (isLight) return sought;
-      const cost = (weight * ASSUMED) / BYTES;
+      if (isLight) return sought + carried;
+      const cost = (weight * ASSUMED) / BYTES + carried;
       if (!isMany && cost <= left) return cost;
     }
-    const isPage = of === 'each page';
     // It is looked at the clock between two rows, and not within one; nor for groups, when no row is visited any more.
     const mayWatch = plan.isWatchable && !having && !isPage;
-    const looks = (!isLight || leadsOn) && this.#hasLong(plan) ? looksAt(statement, plan) : none;
+    const looks =
+      (!isLight || leadsOn) && this.#sizes.mayHoldLong(plan.tables) ? looksAt(statement, plan) : none;
     if (loops === 0) {
       // Their texts are not read, but each may be on a page of its own.
       const passed = offset * VISIT * (this.#sizes.isLarge ? PAGE : 1);
-      const bare = sought + seeks * conditions + passed;
+      const bare = sought + seeks * conditions + passed + carried;
       const cost = bare + this.#costOfLooks(looks, seeks, named(statement, parameters), left - bare);
-      if (cost <= left || bare > left || !mayWatch || this.#isKnown(plan)) return cost;
+      if (cost <= left || bare > left || !mayWatch || this.#sizes.know(plan.leadsTo)) return cost;
       return this.#costOfLooks(looks, 1) > MOST_TESTS ? cost : 'watched';
     }
     const isWhole = statement.do === 'select' && statement.limit === undefined && statement.per !== undefined;
@@ -235,40 +242,37 @@ export class Bounds implements Allowance {
     const isLinked = statement.do === 'select' && statement.per?.through !== undefined;
     if (isAnswered && isPage && !isLinked) return sought;
     const visits = this.#visits(plan, isPage ? undefined : parameters);
-    const tests = isAnswered && visits <= MOST_ROWS ? 0 : visits * (VISIT + conditions);
-    const part =
-      plan.where === undefined || isPage ? undefined : { where: plan.where, parameters: [parameters[0]] };
+    const each = VISIT + conditions + (inner > 1 ? inner : 0);
+    const tests = isAnswered && visits <= MOST_ROWS ? 0 : visits * each;
     const rest = left - sought - tests;
-    const bare = sought + tests + (plan.isSearch && rest >= 0 ? this.#costOfSearch(statement, rest) : 0);
+    const bare =
+      sought +
+      carried +
+      tests +
+      (plan.isSearch && rest >= 0 ? costOfSearch(this.#database, this.#sizes, statement, rest) : 0);
     const isLong = isLinked || this.#sizes.bytes > SHORT_FILE;
     const all = isLong && statement.do !== 'match' ? [...looks, read(resource)] : looks;
     const cost = bare <= left ? bare + this.#costOfLooks(all, visits, part, left - bare, isLinked) : bare;
-    if (cost <= MOST_TESTS || !mayWatch || !plan.looksUp || sought > MOST_TESTS) return cost;
+    if (cost <= MOST_TESTS || !mayWatch || !plan.looksUp || sought > MOST_TESTS || inner > MOST_TESTS)
+      return cost;
     return this.#costOfLooks(looks, 1) > MOST_TESTS ? cost : 'watched';
   }
 
-  /** Whether all that it leads to was measured. */
-  #isKnown({ leadsTo }: Plan): boolean {
-    return leadsTo.every((table) => this.#sizes.heldBy(table) !== undefined);
-  }
-
-  #hasLong({ tables }: Plan): boolean {
-    return tables.some((table) => this.#sizes.heldBy(table)?.hasLong !== false);
-  }
-
-  /** What it costs to read an index of words. How relevant a record is is asked of it again, for each word and field. */
-  #costOfSearch(statement: Reading, left: number): number {
-    const asked = statement.where ? conditionsIn(statement.where).filter((each) => each.is === 'search') : [];
-    return asked.reduce((sum, searched) => {
-      const { resource, words } = searched;
-      const times = isByRelevance(statement) ? 1 + words.length * (resource.searched.length - 1) : 1;
-      const cost = (whole: number, begun: number) => times * (whole * WHOLE_PAGE + begun * BEGUN_PAGE);
-      const all = this.#sizes.rowsOf(pagesTable(resource));
-      const most = cost(all * (words.length - 1), all);
-      if (sum + most <= left) return sum + most;
-      const { whole, begun } = pagesOf(this.#database, searched);
-      return sum + cost(whole, begun);
-    }, 0);
+  /** In a small file all that there is to carry is little. */
+  #costOfSorting(
+    statement: Reading,
+    { sorted }: Plan,
+    given: number,
+    part: Part | undefined,
+    left: number,
+  ): number {
+    if (statement.do !== 'select' || sorted.length === 0 || !this.#sizes.isLarge) return 0;
+    const { limit = Number.POSITIVE_INFINITY, most = Number.POSITIVE_INFINITY, per } = statement;
+    const rows = Math.min(
+      this.#sizes.rowsOf(statement.resource.table),
+      per ? given * limit : Math.min(limit, most),
+    );
+    return this.#costOfLooks(sorted, rows, part, left);
   }
 
   /** What it costs to look at texts of so many rows; `part` has those that no other rows lead to. `repeats`: any of them, any often. */
@@ -314,6 +318,19 @@ export class Bounds implements Allowance {
         ? Number.POSITIVE_INFINITY
         : this.#sizes.count(ofValues, [parameters[0]]);
     return counted <= MOST_ROWS ? counted : Number.POSITIVE_INFINITY;
+  }
+
+  #costOfDelete({ resource, where }: { readonly resource: Table; readonly where: Filter }): number {
+    const keys = keysOf(where);
+    return keys * (keys === 1 ? CHANGE : this.#costOfRow(resource)) + this.#changed(resource, where);
+  }
+
+  /** In a large file each index that has what changes is another page to read and to write. */
+  #costOfRow(resource: Table, changes = (_name: string) => true): number {
+    const indexes = indexesOf(resource as Resource).filter(({ columns }) =>
+      columns.some(({ name }) => changes(name)),
+    );
+    return this.#sizes.isLarge ? CHANGED_PAGE * (1 + indexes.length) : CHANGE * (1 + indexes.length / 8);
   }
 
   /** Rows that are changed are written anew, with all of their texts. */

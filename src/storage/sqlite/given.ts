@@ -1,11 +1,9 @@
 /** What a statement brings along itself, and what that costs, whatever is stored. */
 
 import { conditionsIn, type Filter, ownColumns } from '../../query/filter.ts';
-import { isRelevance } from '../../query/search.ts';
 import type { Resource } from '../../schema/model.ts';
 import type { Match, Row, Statement, Table } from '../statements.ts';
 import { lengthsOf, splitBy } from '../words.ts';
-import type { Reading } from './plan.ts';
 import { bytesOf, weightOf } from './texts.ts';
 
 /** How many bytes that are looked at, or written, cost as much as a test. */
@@ -24,12 +22,6 @@ export function countOf(values: unknown): number {
 export function splittingOf(statement: Statement): number {
   const rows = splitBy(statement);
   return rows.length > 0 ? lengthsOf((statement as { resource: Table }).resource as Resource, rows) : 0;
-}
-
-export function isByRelevance(statement: Reading): boolean {
-  if (statement.do !== 'select') return false;
-  const { columns, order = [] } = statement;
-  return columns.some(isRelevance) || order.some(({ column }) => isRelevance(column));
 }
 
 /** What it takes to hold the values that it is given against the conditions. */

@@ -8,7 +8,7 @@ import type { Column, Resource } from '../../schema/model.ts';
 import { indexesOf } from '../evolve/tables.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Aggregate, Match, Select, Table } from '../statements.ts';
-import { COMPARED, type Look, lookAt, looksOf, read, SORTED, together } from './texts.ts';
+import { CARRIED, COMPARED, type Look, lookAt, looksOf, read, SORTED, together } from './texts.ts';
 
 export type Reading = Select | Aggregate | Match;
 
@@ -25,6 +25,8 @@ export interface Plan {
   readonly looks: readonly Look[];
   /** What they cost for each byte. */
   readonly weight: number;
+  /** The texts that are answered, where rows are put in order with all that is answered of them. */
+  readonly sorted: readonly Look[];
   /** Whether all of these look records up by an index, inside of what bounds them: mostly that finds few. */
   readonly looksUp: boolean;
   /** Whether it looks any up, between which the clock can be looked at. */
@@ -94,6 +96,10 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
     loops,
     isSearch: asked.some(({ is }) => is === 'search'),
     looks,
+    sorted:
+      isSorted && statement.do === 'select'
+        ? statement.columns.flatMap((column) => lookAt(resource, column, CARRIED))
+        : [],
     weight: looks.reduce((sum, { weight }) => sum + weight, 0),
     looksUp: lines
       .filter(isOpen)
@@ -102,7 +108,7 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
     tables: [...resources],
     leadsTo: [...leadsTo],
     conditions: conditions + steps.length * LOOKUP + (statement.do === 'aggregate' ? measured(statement) : 0),
-    ...(loops === 1 ? rowsOf(statement, lines) : noRows),
+    ...(loops <= 1 ? rowsOf(statement, lines) : noRows),
   };
 }
 

@@ -13,6 +13,8 @@ const MOST_LARGE_ROWS = 1_000;
 /** So many values are measured within so many milliseconds, which takes a tenth of them; what else there is cannot be known yet. */
 const MOST_MEASURED = 250_000;
 const MEASURING_MS = 500;
+/** What it costs at the most to count the rows of a table in a large file. */
+const COUNTED = 100_000;
 /** How long a table counts as small without being looked at again. */
 const RECOUNT_MS = 5_000;
 
@@ -49,6 +51,8 @@ export class Sizes {
     this.#recountNowAndThen();
     let rows = this.#rows.get(table);
     if (rows === undefined) {
+      // Without an index to count, each may be a page of its own.
+      if (this.isLarge && !this.#mayMeasure(COUNTED)) return MOST_ROWS + 1;
       rows = this.count(`SELECT 1 FROM ${quote(table)}`, []);
       this.#rows.set(table, rows);
     }
@@ -66,6 +70,15 @@ export class Sizes {
       this.#held.set(table.table, all);
     }
     return all;
+  }
+
+  /** Whether all of these were measured. */
+  know(tables: readonly Table[]): boolean {
+    return tables.every((table) => this.heldBy(table) !== undefined);
+  }
+
+  mayHoldLong(tables: readonly Table[]): boolean {
+    return tables.some((table) => this.heldBy(table)?.hasLong !== false);
   }
 
   #mayMeasure(values: number): boolean {

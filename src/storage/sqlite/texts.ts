@@ -23,6 +23,8 @@ const COUNTED = 2;
 export const COMPARED = 1 / 8;
 /** To sort texts, or to tell them apart, holds each against many. */
 export const SORTED = 2;
+/** To carry texts along while their rows are put in order. */
+export const CARRIED = 1;
 /** To read a row, whatever is looked at. */
 const READ = 1 / 25;
 
