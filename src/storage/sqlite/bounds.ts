@@ -217,7 +217,11 @@ export class Bounds implements Allowance {
     const isPage = of === 'each page';
     const part =
       plan.where === undefined || isPage ? undefined : { where: plan.where, parameters: [parameters[0]] };
-    const carried = this.#costOfSorting(statement, plan, given, part ?? named(statement, parameters), left);
+    // In a small file all that there is to carry is little.
+    const carried =
+      plan.sorted.length > 0 && this.#sizes.isLarge
+        ? this.#costOfSorting(statement, plan, given, part ?? named(statement, parameters), left)
+        : 0;
     if (loops === 0 && offset === 0) {
       if (isLight) return sought + carried;
       const cost = (weight * ASSUMED) / BYTES + carried;
@@ -258,7 +262,6 @@ export class Bounds implements Allowance {
     return this.#costOfLooks(looks, 1) > MOST_TESTS ? cost : 'watched';
   }
 
-  /** In a small file all that there is to carry is little. */
   #costOfSorting(
     statement: Reading,
     { sorted }: Plan,
@@ -266,7 +269,7 @@ export class Bounds implements Allowance {
     part: Part | undefined,
     left: number,
   ): number {
-    if (statement.do !== 'select' || sorted.length === 0 || !this.#sizes.isLarge) return 0;
+    if (statement.do !== 'select') return 0;
     const { limit = Number.POSITIVE_INFINITY, most = Number.POSITIVE_INFINITY, per } = statement;
     const rows = Math.min(
       this.#sizes.rowsOf(statement.resource.table),
