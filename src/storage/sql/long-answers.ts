@@ -4,8 +4,8 @@ import type { Column } from '../../schema/model.ts';
 import { isScalar, keptAs } from '../../schema/values.ts';
 import { parentOf, type Query, type Statement } from '../statements.ts';
 
-/** No value is longer than the body of the request that it came with, which mostly is not more. */
-const LONGEST_VALUE = 1024 * 1024;
+/** So many texts of any length are too few to matter, as each was the body of a request once. */
+const FEW_TEXTS = 101;
 const MOST_BYTES_OF_CHARACTER = 4;
 
 export interface Heavy {
@@ -36,8 +36,10 @@ export function heavyOf(asked: Statement): Heavy | undefined {
 function found(statement: Query, bytes: number): Heavy | null {
   const rows = rowsOf(statement);
   const columns = answered(statement).filter((column) => ['text', 'json'].includes(keptAs(column)));
-  const widest = columns.reduce((sum, column) => sum + Math.min(widthOf(column), LONGEST_VALUE), 0);
-  if (columns.length === 0 || rows * widest <= bytes) return null;
+  const widths = columns.map(widthOf);
+  const bounded = widths.filter(Number.isFinite);
+  const widest = bounded.reduce((sum, width) => sum + width, 0);
+  if (rows * (widths.length - bounded.length) <= FEW_TEXTS && rows * widest <= bytes) return null;
   const cuts = statement.do === 'select' && statement.cuts;
   return { bytes, cuts, columns, names: columns.map(({ name }) => name) };
 }
