@@ -39,7 +39,8 @@ function found(statement: Query, bytes: number): Heavy | null {
   const widths = columns.map(widthOf);
   const bounded = widths.filter(Number.isFinite);
   const widest = bounded.reduce((sum, width) => sum + width, 0);
-  if (rows * (widths.length - bounded.length) <= FEW_TEXTS && rows * widest <= bytes) return null;
+  const isFew = bounded.length === widths.length || rows * (widths.length - bounded.length) <= FEW_TEXTS;
+  if (isFew && (widest === 0 || rows * widest <= bytes)) return null;
   const cuts = statement.do === 'select' && statement.cuts;
   return { bytes, cuts, columns, names: columns.map(({ name }) => name) };
 }
