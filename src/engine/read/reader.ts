@@ -16,9 +16,9 @@ import type { Aggregate, Ask, List, Listing, Read } from '../operation.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import { aggregate, answerOf, get, list, type Node, statementOf, stepsOf } from './read.ts';
 
-/** To count many, and to write them down, each takes its time: others have their turn in between. */
 const MANY = 2_000;
 
+/** To count many, and to write them down, each takes its time: others have their turn in between. */
 function afterOthers<A extends Answer<Read>>(answer: A): Soon<A> {
   const nodes = answer && 'nodes' in answer ? (answer.nodes as readonly Node[]) : answer;
   if (!Array.isArray(nodes) || nodes.length <= MANY) return answer;

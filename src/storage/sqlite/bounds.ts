@@ -16,7 +16,7 @@ import { ASSUMED, held, type Look, lengthIn, type Part, read, weightOf } from '.
 
 /** What one read may cost here, in conditions that are tested: some ten milliseconds. */
 const MOST_TESTS = 100_000;
-/** What it costs to change a row, its indexes too. */
+/** What it costs to change a row; and, in a large file, a page that has it or an index of it. */
 const CHANGE = 50;
 const CHANGED_PAGE = 150;
 /** What it costs to come to a row, beside testing it. */
