@@ -52,7 +52,9 @@ for (const { table } of [upper, lower])
 
 function admits(statement: Statement, on = database) {
   const { sql, parameters } = compiler.compile(statement);
-  return new Bounds(on).admits(statement, sql, parameters);
+  const until = new Bounds(on).admits(statement, sql, parameters);
+  // Within ten milliseconds, or a hundred.
+  return until === 0 ? false : until - performance.now() > 50 || 'watched';
 }
 
 function filterOf(resource: Resource, where: object) {

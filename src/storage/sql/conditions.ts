@@ -128,13 +128,11 @@ export class Conditions {
     return `EXISTS (SELECT 1 FROM ${quote(target.table)} AS ${alias} WHERE ${joined} AND ${visit}${inner}${alone})`;
   }
 
-  /** The condition for the rows of a statement, each of which is visited. */
-  ofRows(filter: Filter, table: string, key: string): string {
-    const before = this.#aliases;
-    const condition = this.condition(filter, table);
-    // Only what looks others up may turn out to be long.
-    if (this.#aliases === before) return condition;
-    return `${this.#dialect.visit(`${table}.${quote(key)}`)}${condition}`;
+  /** All that is asked of rows, each of which is visited, behind WHERE or AND. */
+  ofRows(before: ' WHERE ' | ' AND ', conditions: readonly string[], table: string, key: string): string {
+    const visited = `${table}.${quote(key)}`;
+    if (conditions.length === 0) return this.#dialect.visit(visited, before);
+    return `${before}${this.#dialect.visit(visited)}${conditions.join(' AND ')}`;
   }
 
   /** `of`: what rows are compared by. */

@@ -76,8 +76,8 @@ export interface Dialect {
   most(select: string, most: number): string;
   /** Limits the rows of each value of a list. */
   perValue(parts: PerValue): string;
-  /** Stands before the conditions of rows that are looked at, which have this key. */
-  visit(key: string): string;
+  /** Stands among the conditions of rows that are visited, which have this key: before others, or by itself behind `before`. */
+  visit(key: string, before?: string): string;
   /** Ends the SELECT of an EXISTS that is to be carried out by itself, and not as a join with all others. */
   readonly unjoined: string;
   /** The same condition, where a statement can be ended before it is found out: by itself, no two conditions on one row are told apart. */

@@ -55,7 +55,7 @@ export class Queries {
     const list = per && (listed ?? this.#conditions.listed(per.values, per.column));
     const order = statement.order ?? [{ column: resource.key, descending: false }];
     const conditions = (alias: string): string[] => [
-      ...(where ? [this.#conditions.ofRows(where, alias, resource.key.stored)] : []),
+      ...(where ? [this.#conditions.condition(where, alias)] : []),
       ...(statement.after ? [this.#conditions.beyond(order, statement.after, alias)] : []),
       ...(statement.before ? [this.#conditions.beyond(reversed(order), statement.before, alias)] : []),
     ];
@@ -72,10 +72,7 @@ export class Queries {
         list,
         joined,
         belongs: (alias) => this.#belongs(per, resource, alias),
-        condition: (alias) =>
-          conditions(alias)
-            .map((each) => ` AND ${each}`)
-            .join(''),
+        condition: (alias) => this.#conditions.ofRows(' AND ', conditions(alias), alias, resource.key.stored),
         order: ordered,
         limit,
         offset: statement.offset > 0 ? this.#conditions.rowCount(statement.offset) : undefined,
@@ -90,7 +87,7 @@ export class Queries {
       ...(list && parent && !links ? [this.#dialect.among(parent, list)] : []),
       ...conditions(table),
     ];
-    const condition = all.length > 0 ? ` WHERE ${all.join(' AND ')}` : '';
+    const condition = this.#conditions.ofRows(' WHERE ', all, table, resource.key.stored);
     const fewest = Math.min(limit ?? Number.POSITIVE_INFINITY, statement.most ?? Number.POSITIVE_INFINITY);
     const most = Number.isFinite(fewest) ? ` LIMIT ${fewest}${offset()}` : '';
     const single = where?.is === 'eq' && where.column === resource.key && !resource.primary;
@@ -113,16 +110,22 @@ export class Queries {
     const value = quote(PARENT);
     if (!through) return `${alias}.${quote(column.stored)} = ${value}`;
     const table = quote(through.resource.table);
-    const where = through.where ? ` AND ${this.#conditions.condition(through.where, table)}` : '';
+    const where = this.#ofLinks(through, table);
     return `${alias}.${quote(key.stored)} IN (SELECT ${table}.${quote(through.far.stored)} FROM ${table} WHERE ${table}.${quote(column.stored)} = ${value}${where})`;
   }
 
   /** Each pair once. No stored name begins with `_`. */
-  #links({ column }: Per, { resource, far, where }: Links, list: string): string {
+  #links({ column }: Per, links: Links, list: string): string {
+    const { resource, far } = links;
     const table = quote(resource.table);
     const near = `${table}.${quote(column.stored)}`;
-    const condition = where ? ` AND ${this.#conditions.condition(where, table)}` : '';
+    const condition = this.#ofLinks(links, table);
     return `(SELECT DISTINCT ${near} AS ${quote(PARENT)}, ${table}.${quote(far.stored)} AS "_far" FROM ${table} WHERE ${this.#dialect.among(near, list)}${condition}) AS "_links"`;
+  }
+
+  #ofLinks({ resource, where }: Links, table: string): string {
+    const conditions = where ? [this.#conditions.condition(where, table)] : [];
+    return this.#conditions.ofRows(' AND ', conditions, table, resource.key.stored);
   }
 
   #linked({ table, key }: Table, links: string | undefined): string {
@@ -162,7 +165,12 @@ export class Queries {
         .filter((part) => part !== searched)
         .map((part) => this.#conditions.condition(part, quote(resource.table))),
     ];
-    const condition = conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : '';
+    const condition = this.#conditions.ofRows(
+      ' WHERE ',
+      conditions,
+      quote(resource.table),
+      resource.key.stored,
+    );
     return `SELECT ${this.#list(statement.columns)} FROM ${found.from}${condition} ORDER BY ${found.key}${descending ? ' DESC' : ''} LIMIT ${rows}${this.#offset(offset)}`;
   }
 
@@ -251,9 +259,13 @@ export class Queries {
     ];
     const conditions = [
       ...(list && parent && !links ? [this.#dialect.among(parent, list)] : []),
-      ...(where ? [this.#conditions.ofRows(where, table, resource.key.stored)] : []),
+      ...(where ? [this.#conditions.condition(where, table)] : []),
     ];
-    const condition = conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : '';
+    // To count all rows, none of them is visited.
+    const isCount = conditions.length === 0 && by.length === 0 && measures.every(({ column }) => !column);
+    const condition = isCount
+      ? ''
+      : this.#conditions.ofRows(' WHERE ', conditions, table, resource.key.stored);
     const apart = parent ? [parent, ...groups] : groups;
     const grouped = apart.length > 0 ? ` GROUP BY ${apart.join(', ')}` : '';
     const kept = having ? ` HAVING ${this.#conditions.condition(having, table)}` : '';

@@ -62,7 +62,7 @@ export class Writer {
         );
         // A filter that asks nothing of the row itself still answers for each.
         const values = this.conditions.values(used.length > 0 ? used : [resource.key], rows);
-        return `SELECT "_row" AS "row" FROM ${values} AS "_new" WHERE ${this.conditions.ofRows(where, '"_new"', '_row')}`;
+        return `SELECT "_row" AS "row" FROM ${values} AS "_new"${this.conditions.ofRows(' WHERE ', [this.conditions.condition(where, '"_new"')], '"_new"', '_row')}`;
       }
       case 'insert': {
         const { values, version, change } = statement;
@@ -121,7 +121,9 @@ export class Writer {
         const set = this.#assignments(resource, statement.set, statement.add, table);
         const each = this.#setOfEach(statement, table);
         set.push(...each.set);
-        if (statement.counts && version) set.push(this.#raised(version, table));
+        // Rows are found first, and changed afterwards.
+        const visit = this.#dialect.visit(`${table}.${quote(resource.key.stored)}`, ' * ');
+        if (statement.counts && version) set.push(`${this.#raised(version, table)}${visit}`);
         // The rows that values are taken from name their records already: SQLite would look through all of them for each.
         const where =
           each.from !== '' && namesAll(statement)
@@ -137,7 +139,10 @@ export class Writer {
         const { where, first } = statement;
         const condition = this.conditions.condition(where, table);
         if (!first) {
-          const keys = statement.tellsKeys ? ` RETURNING ${this.#list([statement.resource.key])}` : '';
+          const visit = this.#dialect.visit(quote(resource.key.stored), ', ');
+          const keys = statement.tellsKeys
+            ? ` RETURNING ${this.#list([statement.resource.key])}${visit}`
+            : '';
           return `DELETE FROM ${table} WHERE ${condition}${ifCurrent('AND')}${keys}`;
         }
         const key = listOf(resource.primary ?? [resource.key]);
@@ -148,9 +153,10 @@ export class Writer {
         const { key, version } = statement.resource;
         const values = [this.conditions.parameter(graves.column.table, resource.table)];
         for (const { stored } of [key, version]) values.push(`${table}.${quote(stored)}`);
-        const where = this.conditions.condition(statement.where, table);
+        const condition = this.conditions.condition(statement.where, table);
+        const where = this.conditions.ofRows(' WHERE ', [condition], table, key.stored);
         const higher = `"version" = excluded."version" WHERE excluded."version" > ${quote(graves.table)}."version"`;
-        return `INSERT INTO ${quote(graves.table)} (${listOf(graves.columns)}) SELECT ${values.join(', ')} FROM ${table} WHERE ${where} ON CONFLICT (${listOf(graves.primary)}) DO UPDATE SET ${higher}`;
+        return `INSERT INTO ${quote(graves.table)} (${listOf(graves.columns)}) SELECT ${values.join(', ')} FROM ${table}${where} ON CONFLICT (${listOf(graves.primary)}) DO UPDATE SET ${higher}`;
       }
       case 'stale words':
       case 'mend words':

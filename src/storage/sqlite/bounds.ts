@@ -1,38 +1,39 @@
 /** Whether an index, a limit or the size of the tables bounds what a SQLite statement visits, and the texts that it looks at. */
 
 import type { Database } from 'bun:sqlite';
-import type { Filter } from '../../query/filter.ts';
-import type { Resource } from '../../schema/model.ts';
-import { indexesOf } from '../evolve/tables.ts';
 import { quote } from '../sql/dialect.ts';
-import { type Delete, type Select, type Statement, type Table, textIn } from '../statements.ts';
-import { BYTES, bytesIn, countOf, givenTo, relationsIn, splittingOf } from './given.ts';
-import { keyIn, keysOf, named, seeksIn, valuesIn } from './keyed.ts';
+import type { Query, Statement } from '../statements.ts';
+import { BYTES, countOf, givenTo, relationsIn } from './given.ts';
+import { keyIn, named, seeksIn, valuesIn } from './keyed.ts';
 import { looksAt, type Plan, planOf, type Reading } from './plan.ts';
 import { costOfSearch } from './search-cost.ts';
 import { MOST_ROWS, Sizes } from './sizes.ts';
 import { keptStatements } from './statement-cache.ts';
 import { ASSUMED, held, type Look, lengthIn, type Part, read, weightOf } from './texts.ts';
+import { SHORT_FILE, WriteCost } from './write-cost.ts';
 
 /** What one read may cost here, in conditions that are tested: some ten milliseconds. */
 const MOST_TESTS = 100_000;
-/** What it costs to change a row; and, in a large file, a page that has it or an index of it. */
-const CHANGE = 50;
-const CHANGED_PAGE = 150;
+/** What it costs to change a few rows. */
+const FEW_CHANGES = 1_000;
 /** What it costs to come to a row, beside testing it. */
 const VISIT = 4;
 /** Of rows that could all meet each other, at most one in so many does. */
 const SELDOM = 12;
 /** In a large file a row may have a page of its own. */
 const PAGE = 4;
-/** In a smaller file all texts together are short. */
-const SHORT_FILE = BYTES * MOST_TESTS;
 /** What is looked at for each byte counts from here on: a few values that are compared are in most rules. */
 const FEW_LOOKS = 1;
 /** To plan more than so many joins may take longer than to carry them out. */
 const MOST_RELATIONS = 16;
 /** How long one program may keep this process from everything else; on a busy machine a short one takes long, too. */
 export const LONGEST_MS = 100;
+/** How long a page may take that is no longer to be read elsewhere. */
+const FOLLOWING_MS = 500;
+/** How long a statement may take here that is taken for longer, where it mostly is not. */
+const DOUBTFUL_MS = 10;
+/** So many values of a list are sought in no time. */
+const FEW_SOUGHT = 1_000;
 /** How long a statement that took long is not tried here again. */
 const LONG_MS = 5_000;
 
@@ -45,47 +46,69 @@ interface Kept {
 /** Whether a program reads all that it is about, or a page of it. */
 type Reach = 'all of it' | 'each page';
 
-/** Watched: it is most likely short, but only the records can tell. */
-export type Admission = boolean | 'watched';
-
 export interface Allowance {
-  /** Whether the statement, after those before it, lets nobody wait for long. */
-  readonly admits: (statement: Statement, sql: string, parameters: readonly unknown[]) => Admission;
-  /** Told of one that was watched, and took long. */
+  /**
+   * Until when the statement may run here, after those before it: not at all (0), or without a look at the clock (Infinity).
+   * However well it is guessed what others lead to, only the records can tell.
+   */
+  readonly admits: (statement: Statement, sql: string, parameters: readonly unknown[]) => number;
+  /** Told of one that took longer. */
   readonly wasLong: (sql: string) => void;
+}
+
+interface Cost {
+  readonly tests: number;
+  /** How many milliseconds it may take. */
+  readonly within: number;
 }
 
 export class Bounds implements Allowance {
   readonly #database: Database;
   readonly #plans = keptStatements<Kept>();
   readonly #sizes: Sizes;
+  readonly #writes: WriteCost;
 
   constructor(database: Database) {
     this.#database = database;
     this.#sizes = new Sizes(database);
+    this.#writes = new WriteCost(database, this.#sizes);
   }
 
   /**
    * For one program: what its statements cost together is what others wait for. However short each is, many are long. With 'each
-   * page', it is the first of many that ask the same of other records, which may be more, and lead to more.
+   * page', it is the first of many that ask the same of other records, which may be more, and lead to more: the clock would end
+   * one of these, when it is too late to read elsewhere.
    */
   allowance(of: Reach = 'all of it'): Allowance {
     let left = MOST_TESTS;
     const until = performance.now() + LONGEST_MS;
     return {
       admits: (statement, sql, parameters) => {
-        const cost = this.#cost(statement, sql, parameters, left, of);
-        if (cost !== 'watched') left -= cost;
-        return left >= 0 && performance.now() <= until && (cost !== 'watched' || cost);
+        const { tests, within } = this.#cost(statement, sql, parameters, left, of);
+        left -= tests;
+        const now = performance.now();
+        if (left < 0 || now > until || (of === 'each page' && Number.isFinite(within))) return 0;
+        return within === LONGEST_MS ? until : now + within;
+      },
+      wasLong: this.wasLong,
+    };
+  }
+
+  /** For the pages that follow: what none before them has asked may be long, and is ended then. */
+  following(): Allowance {
+    return {
+      admits: (statement, sql, parameters) => {
+        const { tests, within } = this.#cost(statement, sql, parameters, MOST_TESTS, 'each page');
+        return tests <= MOST_TESTS && !Number.isFinite(within) ? within : performance.now() + FOLLOWING_MS;
       },
       wasLong: this.wasLong,
     };
   }
 
   /** A statement that is all of a program. */
-  admits(statement: Statement, sql: string, parameters: readonly unknown[]): Admission {
-    const cost = this.#cost(statement, sql, parameters, MOST_TESTS);
-    return cost === 'watched' ? cost : cost <= MOST_TESTS;
+  admits(statement: Statement, sql: string, parameters: readonly unknown[]): number {
+    const { tests, within } = this.#cost(statement, sql, parameters, MOST_TESTS);
+    return tests > MOST_TESTS ? 0 : performance.now() + within;
   }
 
   /** After others have written, nobody knows how much. */
@@ -105,57 +128,34 @@ export class Bounds implements Allowance {
     parameters: readonly unknown[],
     left: number,
     of: Reach = 'all of it',
-  ): number | 'watched' {
-    if (statement.do !== 'filled' && !statement.resource.version) {
-      if (statement.do === 'insert all')
-        return statement.rows.reduce((sum, row) => sum + textIn(row), 0) / BYTES;
-      if (statement.do === 'delete' && this.#sizes.isLarge) return this.#costOfSweep(statement);
-      if (statement.do === 'update' && !keyIn(statement.where, statement.resource.key))
-        return CHANGE * this.#sizes.rowsOf(statement.resource.table);
-      return statement.do === 'select' ? this.#costOfOwn(statement, parameters) : 0;
-    }
+  ): Cost {
+    if (statement.do === 'filled')
+      return this.#costOfReading(statement.select, sql, parameters, left, of, countOf(statement.value));
     switch (statement.do) {
       case 'select':
       case 'aggregate':
+        if (!statement.resource.version) return sure(this.#costOfOwn(statement, parameters));
         return this.#costOfReading(statement, sql, parameters, left, of);
       case 'match': {
         // What its filter looks at besides, it looks at for each of them; and at what is given, whatever it comes to.
         const own = givenTo(statement);
-        if (own > left) return own;
-        const cost = this.#costOfReading(statement, sql, parameters, left / statement.rows.length, of);
-        return cost === 'watched' ? cost : cost * statement.rows.length + own;
+        if (own > left) return sure(own);
+        const { length } = statement.rows;
+        const { tests, within } = this.#costOfReading(statement, sql, parameters, left / length, of);
+        return { tests: tests * length + own, within };
       }
-      case 'filled':
-        return this.#costOfReading(statement.select, sql, parameters, left, of, countOf(statement.value));
-      case 'update': {
-        const { resource, set, where } = statement;
-        const keys = keysOf(where);
-        this.#sizes.grew(resource, 0, set, keys);
-        const row = keys === 1 ? CHANGE : this.#costOfRow(resource, (name) => Object.hasOwn(set, name));
-        return keys * (row + bytesIn(set) / BYTES) + this.#changed(resource, where) + splittingOf(statement);
+      default: {
+        if (!statement.resource.version) return sure(this.#writes.ofOwn(statement));
+        const tests = this.#writes.of(statement);
+        return tests <= FEW_CHANGES ? sure(tests) : timed(tests);
       }
-      case 'insert':
-      case 'upsert':
-        this.#sizes.grew(statement.resource, 1, statement.values);
-        return splittingOf(statement);
-      case 'insert all':
-        for (const row of statement.rows) this.#sizes.grew(statement.resource, 1, row);
-        return splittingOf(statement);
-      case 'mend words':
-        return splittingOf(statement);
-      case 'delete':
-      case 'bury':
-        return this.#costOfDelete(statement);
-      default:
-        return 0;
     }
   }
 
   /** What Duet asks of its own tables, it asks by their keys, or of a few rows at a time; but there may be much in them. */
-  #costOfOwn(
-    { resource, columns, where, per, limit, bytes }: Select,
-    parameters: readonly unknown[],
-  ): number {
+  #costOfOwn(statement: Query, parameters: readonly unknown[]): number {
+    if (statement.do === 'aggregate') return 0;
+    const { resource, columns, where, per, limit, bytes } = statement;
     if (per && limit !== undefined) {
       const rows = per.values.length * limit;
       const there = this.#sizes.rowsOf(resource.table);
@@ -172,13 +172,6 @@ export class Bounds implements Allowance {
     return VISIT * where.values.length + Math.min(bytes, there) / BYTES;
   }
 
-  /** What is outdated may be any number of long texts. */
-  #costOfSweep({ resource, where }: Delete): number {
-    return keysOf(where) === Number.POSITIVE_INFINITY
-      ? Number.POSITIVE_INFINITY
-      : this.#changed(resource, where);
-  }
-
   #costOfReading(
     statement: Reading,
     sql: string,
@@ -186,19 +179,19 @@ export class Bounds implements Allowance {
     left: number,
     of: Reach,
     given = 'per' in statement && statement.per ? countOf(statement.per.values) : 1,
-  ): number | 'watched' {
+  ): Cost {
     const { where, resource } = statement;
-    if (where?.is === 'eq' && where.column === resource.key) return 0;
+    if (where?.is === 'eq' && where.column === resource.key) return NOTHING;
     // Lists are laid out before anything is looked for.
     const having = statement.do === 'aggregate' ? statement.having : undefined;
     const listed = (where ? valuesIn(where) : 0) + (having ? valuesIn(having) : 0);
     let kept = this.#plans.get(sql);
     if (!kept) {
-      if (relationsIn(where) + relationsIn(having) > MOST_RELATIONS) return Number.POSITIVE_INFINITY;
+      if (relationsIn(where) + relationsIn(having) > MOST_RELATIONS) return LONG;
       kept = { plan: planOf(this.#database, statement, sql), longUntil: 0 };
       this.#plans.set(sql, kept);
     }
-    if (performance.now() < kept.longUntil) return Number.POSITIVE_INFINITY;
+    if (kept.longUntil > 0 && performance.now() < kept.longUntil) return LONG;
     const { plan } = kept;
     const { loops, conditions } = plan;
     // What is left out is visited too.
@@ -222,29 +215,34 @@ export class Bounds implements Allowance {
       plan.sorted.length > 0 && this.#sizes.isLarge
         ? this.#costOfSorting(statement, plan, given, part ?? named(statement, parameters), left)
         : 0;
+    const isFew = sought <= FEW_SOUGHT && given <= FEW_SOUGHT;
     if (loops === 0 && offset === 0) {
-      if (isLight) return sought + carried;
+      const taken = isFew && !(leadsOn && this.#sizes.isLarge) ? sure : timed;
+      if (isLight) return carried === 0 ? taken(sought) : timed(sought + carried);
       const cost = (weight * ASSUMED) / BYTES + carried;
-      if (!isMany && cost <= left) return cost;
+      if (!isMany && cost <= left) return taken(cost);
     }
+    const isLarge = this.#sizes.isLarge;
+    const mayBeLong = (!isLight || leadsOn || isLarge) && this.#sizes.mayHoldLong(plan.tables);
+    const isKnown = isFew && loops <= 1 && !(leadsOn ? mayBeLong || isLarge : mayBeLong && isLarge);
+    const taken = isKnown ? sure : timed;
     // It is looked at the clock between two rows, and not within one; nor for groups, when no row is visited any more.
     const mayWatch = plan.isWatchable && !having && !isPage;
-    const looks =
-      (!isLight || leadsOn) && this.#sizes.mayHoldLong(plan.tables) ? looksAt(statement, plan) : none;
+    const looks = (!isLight || leadsOn) && mayBeLong ? looksAt(statement, plan) : none;
     if (loops === 0) {
       // Their texts are not read, but each may be on a page of its own.
       const passed = offset * VISIT * (this.#sizes.isLarge ? PAGE : 1);
       const bare = sought + seeks * conditions + passed + carried;
       const cost = bare + this.#costOfLooks(looks, seeks, named(statement, parameters), left - bare);
-      if (cost <= left || bare > left || !mayWatch || this.#sizes.know(plan.leadsTo)) return cost;
-      return this.#costOfLooks(looks, 1) > MOST_TESTS ? cost : 'watched';
+      if (cost <= left || bare > left || !mayWatch || this.#sizes.know(plan.leadsTo)) return taken(cost);
+      return this.#costOfLooks(looks, 1) > MOST_TESTS ? timed(cost) : DOUBTFUL;
     }
     const isWhole = statement.do === 'select' && statement.limit === undefined && statement.per !== undefined;
     // Of a whole list of related records all that is visited is answered, and so counted as objects.
     const isAnswered = isWhole && conditions === 0;
     // Links lead to a record as often as there are links, and its texts are read each time, to be sorted.
     const isLinked = statement.do === 'select' && statement.per?.through !== undefined;
-    if (isAnswered && isPage && !isLinked) return sought;
+    if (isAnswered && isPage && !isLinked) return taken(sought);
     const visits = this.#visits(plan, isPage ? undefined : parameters);
     const each = VISIT + conditions + (inner > 1 ? inner : 0);
     const tests = isAnswered && visits <= MOST_ROWS ? 0 : visits * each;
@@ -254,12 +252,12 @@ export class Bounds implements Allowance {
       carried +
       tests +
       (plan.isSearch && rest >= 0 ? costOfSearch(this.#database, this.#sizes, statement, rest) : 0);
-    const isLong = isLinked || this.#sizes.bytes > SHORT_FILE;
-    const all = isLong && statement.do !== 'match' ? [...looks, read(resource)] : looks;
+    const isRead = (isLinked || this.#sizes.bytes > SHORT_FILE) && statement.do !== 'match';
+    const all = isRead ? [...looks, read(resource)] : looks;
     const cost = bare <= left ? bare + this.#costOfLooks(all, visits, part, left - bare, isLinked) : bare;
     if (cost <= MOST_TESTS || !mayWatch || !plan.looksUp || sought > MOST_TESTS || inner > MOST_TESTS)
-      return cost;
-    return this.#costOfLooks(looks, 1) > MOST_TESTS ? cost : 'watched';
+      return taken(cost);
+    return this.#costOfLooks(looks, 1) > MOST_TESTS ? timed(cost) : DOUBTFUL;
   }
 
   #costOfSorting(
@@ -322,28 +320,23 @@ export class Bounds implements Allowance {
         : this.#sizes.count(ofValues, [parameters[0]]);
     return counted <= MOST_ROWS ? counted : Number.POSITIVE_INFINITY;
   }
-
-  #costOfDelete({ resource, where }: { readonly resource: Table; readonly where: Filter }): number {
-    const keys = keysOf(where);
-    return keys * (keys === 1 ? CHANGE : this.#costOfRow(resource)) + this.#changed(resource, where);
-  }
-
-  /** In a large file each index that has what changes is another page to read and to write. */
-  #costOfRow(resource: Table, changes = (_name: string) => true): number {
-    const indexes = indexesOf(resource as Resource).filter(({ columns }) =>
-      columns.some(({ name }) => changes(name)),
-    );
-    return this.#sizes.isLarge ? CHANGED_PAGE * (1 + indexes.length) : CHANGE * (1 + indexes.length / 8);
-  }
-
-  /** Rows that are changed are written anew, with all of their texts. */
-  #changed(resource: Table, where: Filter): number {
-    const part = keysOf(where) > 1 && this.#sizes.bytes > SHORT_FILE ? named({ resource, where }) : undefined;
-    return part ? lengthIn(held(this.#database, resource, MOST_ROWS, part), read(resource)).all / BYTES : 0;
-  }
 }
 
 const none: readonly Look[] = [];
+
+/** What visits no rows for each of others, seeks few, and reads no long texts takes as long as it is taken to. */
+function sure(tests: number): Cost {
+  return { tests, within: Number.POSITIVE_INFINITY };
+}
+
+function timed(tests: number): Cost {
+  return { tests, within: LONGEST_MS };
+}
+
+const NOTHING = sure(0);
+const LONG = sure(Number.POSITIVE_INFINITY);
+/** It may be long, but is most likely short. */
+const DOUBTFUL: Cost = { tests: 0, within: DOUBTFUL_MS };
 
 function costOf(looks: readonly Look[], bytesIn: (look: Look) => number): number {
   return looks.reduce((sum, look) => sum + (look.weight * bytesIn(look)) / BYTES, 0);

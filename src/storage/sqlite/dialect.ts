@@ -7,11 +7,25 @@ import { codecs } from './codecs.ts';
 import { words } from './words.ts';
 
 /** Where a statement that may turn out to be long is made to look at the clock, by a function of the row that is visited. */
-const VISIT = /\/\*visit (\S+)\*\//g;
+const VISIT = /\/\*visit (\S+):(\S*)\*\//g;
+
+/** What stands there until then. A name may have what ends a comment. */
+const marks = new Map<string, string>();
+
+function markOf(key: string, before: string): string {
+  const kept = marks.get(key + before);
+  if (kept !== undefined) return kept;
+  const mark = `/*visit ${encodeURIComponent(key)}:${encodeURIComponent(before)}*/`;
+  marks.set(key + before, mark);
+  return mark;
+}
 
 /** Not of nothing: it would be called once for all rows that SQLite joins where it was asked whether there is one. */
 export function visiting(sql: string, watch: string): string {
-  return sql.replaceAll(VISIT, (_, key: string) => `${watch}(${decodeURIComponent(key)}) AND `);
+  return sql.replaceAll(VISIT, (_, key: string, before: string) => {
+    const looking = `${watch}(${decodeURIComponent(key)})`;
+    return before === '' ? `${looking} AND ` : `${decodeURIComponent(before)}${looking}`;
+  });
 }
 
 export const dialect: Dialect = {
@@ -84,8 +98,7 @@ export const dialect: Dialect = {
   unjoined: '',
   // Its process is ended as a whole.
   endable: (condition) => condition,
-  // A name may have what ends a comment.
-  visit: (key) => `/*visit ${encodeURIComponent(key)}*/`,
+  visit: (key, before = '') => markOf(key, before),
   byCodePoint: '',
   clock: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
   lastId: ({ table }) => `SELECT "seq" AS "last" FROM "sqlite_sequence" WHERE "name" = ${literal(table)}`,

@@ -31,9 +31,6 @@ import { counted } from './statement-process.ts';
 /** What is written meanwhile is not much. */
 const REMEASURE_MS = 1000;
 
-/** How long it may take here. */
-const WATCH_MS = 10;
-
 export const compiler = new Compiler(dialect);
 
 /** Thrown out of a program at the statement that may take too long to let everybody else wait. */
@@ -51,7 +48,9 @@ export class Runner {
   hasTriggers = false;
   /** What the last statement that failed has failed with, whatever a program has made of it. */
   failed: unknown;
-  /** Undefined until a statement is watched. */
+  /** The same statements, where they look at the clock. */
+  readonly #visiting = keptStatements<Prepared>((each) => each.finalize());
+  /** Undefined until one does. */
   #watch: Watch | undefined;
   #size = 0;
   #measureAgain = 0;
@@ -64,6 +63,7 @@ export class Runner {
 
   close(): void {
     this.#prepared.clear();
+    this.#visiting.clear();
     this.#database.close();
   }
 
@@ -99,15 +99,15 @@ export class Runner {
     }
     const compiled = compiler.compile(statement);
     const { sql, parameters, decoders } = compiled;
-    const isWatched = this.#isWatched(statement, sql, parameters, allowance);
+    const until = untilWhen(statement, sql, parameters, allowance);
     const few =
-      statement.do === 'filled' && !isWatched
+      statement.do === 'filled' && until === ENDLESS
         ? withFewKeys(statement, compiled, compiler.template(statement.select).open.openAt)
         : undefined;
-    const prepared = isWatched ? this.#watched(sql, allowance) : this.prepare(few?.sql ?? sql);
+    const prepared = this.#timed(few?.sql ?? sql, until, allowance);
     const bindings = (few?.parameters ?? parameters) as SQLQueryBindings[];
     const ended = this.#trace?.(sql);
-    const rows = this.#rows(statement, sql, prepared, bindings, decoders, allowance);
+    const rows = this.#rows(statement, sql, prepared, bindings, decoders, until, allowance);
     ended?.();
     return rows;
   }
@@ -133,7 +133,7 @@ export class Runner {
   /** How many rows were changed. */
   #changes(silent: Update | Delete, allowance: Allowance | undefined): number {
     const { sql, parameters } = compiler.compile(silent);
-    const prepared = this.#admitted(silent, sql, parameters, allowance);
+    const prepared = this.#timed(sql, untilWhen(silent, sql, parameters, allowance), allowance);
     const ended = this.#trace?.(sql);
     const { changes } = prepared.run(...(parameters as SQLQueryBindings[]));
     ended?.();
@@ -146,6 +146,7 @@ export class Runner {
     prepared: Prepared,
     bindings: SQLQueryBindings[],
     decoders: Decoders,
+    until: number,
     allowance: Allowance | undefined,
   ): Row[] {
     if (statement.do === 'insert') {
@@ -158,7 +159,7 @@ export class Runner {
       prepared.run(...bindings);
       return [];
     }
-    return decoded(this.#all(statement, sql, prepared, bindings, allowance), decoders);
+    return decoded(this.#all(statement, sql, prepared, bindings, until, allowance), decoders);
   }
 
   /** The same for a read that is left open for a value: all else is found out once. */
@@ -169,33 +170,15 @@ export class Runner {
     const bounds = findsOne && read.where?.is === 'eq' ? undefined : allowance;
     return (value) => {
       const bindings = parametersOf(template, value) as SQLQueryBindings[];
-      const prepared = this.#admitted(read, sql, bindings, bounds);
+      const until = untilWhen(read, sql, bindings, bounds);
+      const prepared = this.#timed(sql, until, bounds);
       const ended = this.#trace?.(sql);
-      const rows = findsOne ? one(prepared, bindings) : this.#all(read, sql, prepared, bindings, bounds);
+      const rows = findsOne
+        ? one(prepared, bindings)
+        : this.#all(read, sql, prepared, bindings, until, bounds);
       ended?.();
       return decoded(rows, decoders);
     };
-  }
-
-  #admitted(
-    statement: Statement,
-    sql: string,
-    parameters: readonly unknown[],
-    allowance: Allowance | undefined,
-  ): Prepared {
-    const isWatched = this.#isWatched(statement, sql, parameters, allowance);
-    return isWatched ? this.#watched(sql, allowance) : this.prepare(sql);
-  }
-
-  #isWatched(
-    statement: Statement,
-    sql: string,
-    parameters: readonly unknown[],
-    allowance: Allowance | undefined,
-  ): boolean {
-    const admission = allowance?.admits(statement, sql, parameters) ?? true;
-    if (!admission) throw UNBOUNDED;
-    return admission === 'watched';
   }
 
   #all(
@@ -203,6 +186,7 @@ export class Runner {
     sql: string,
     prepared: Prepared,
     bindings: SQLQueryBindings[],
+    until: number,
     allowance: Allowance | undefined,
   ): Row[] {
     const heavy = heavyOf(statement);
@@ -212,7 +196,11 @@ export class Runner {
     const late = isSeen ? () => allowance.wasLong(sql) : undefined;
     if (!isHeavy && !late) return prepared.all(...bindings) as Row[];
     const rows = prepared.iterate(...bindings) as Iterable<Row>;
-    const found = counted(rows, isHeavy ? heavy : undefined, late && endingLate(late));
+    const found = counted(
+      rows,
+      isHeavy ? heavy : undefined,
+      late && endingLate(Math.min(until, performance.now() + LONGEST_MS), late),
+    );
     if (!found) throw answerTooLarge();
     return found;
   }
@@ -237,11 +225,16 @@ export class Runner {
     return this.#size > bytes;
   }
 
-  /** Throws UNBOUNDED out of the statement when it has taken too long. */
-  #watched(sql: string, allowance: Allowance | undefined): Prepared {
+  /** Where it may not run endlessly, UNBOUNDED is thrown out of it when its time is over. */
+  #timed(sql: string, until: number, allowance: Allowance | undefined): Prepared {
+    if (until === ENDLESS || !allowance) return this.prepare(sql);
     this.#watch ??= watchOf(this.#database);
-    this.#watch.begin(() => allowance?.wasLong(sql));
-    return this.prepare(visiting(sql, WATCH));
+    this.#watch.begin(until, sql, allowance);
+    let prepared = this.#visiting.get(sql);
+    if (prepared) return prepared;
+    prepared = this.#database.prepare(visiting(sql, WATCH));
+    this.#visiting.set(sql, prepared);
+    return prepared;
   }
 
   prepare(sql: string): Prepared {
@@ -282,13 +275,16 @@ const MANY = 2_000;
 function isMany(statement: Statement): boolean {
   if (statement.do === 'filled') return countOf(statement.value) > MANY || isMany(statement.select);
   if (statement.do !== 'select' && statement.do !== 'aggregate') return false;
-  const { per, limit = Number.POSITIVE_INFINITY, most = Number.POSITIVE_INFINITY } = statement;
-  return per === undefined && Math.min(limit, most) > MANY;
+  const { per, where, resource, limit = ENDLESS, most = ENDLESS } = statement;
+  const isOne =
+    statement.do === 'select'
+      ? where?.is === 'eq' && where.column === resource.key
+      : statement.by.length === 0;
+  return per === undefined && !isOne && Math.min(limit, most) > MANY;
 }
 
 /** Called for each row: however short it was taken to be to read them, nobody waits for all of them if it is not. */
-function endingLate(late: () => void): () => void {
-  const until = performance.now() + LONGEST_MS;
+function endingLate(until: number, late: () => void): () => void {
   return () => {
     if (performance.now() <= until) return;
     late();
@@ -299,25 +295,44 @@ function endingLate(late: () => void): () => void {
 const WATCH = '"_duet_watch"';
 
 interface Watch {
-  /** A statement begins now; `late` is told when it has taken too long. */
-  readonly begin: (late: () => void) => void;
+  /** A statement begins now, and is told of when it takes longer than it may. */
+  readonly begin: (until: number, sql: string, allowance: Allowance) => void;
 }
+
+const ENDLESS = Number.POSITIVE_INFINITY;
+
+/** Throws UNBOUNDED where it may not run at all. */
+function untilWhen(
+  statement: Statement,
+  sql: string,
+  parameters: readonly unknown[],
+  allowance: Allowance | undefined,
+): number {
+  const until = allowance?.admits(statement, sql, parameters) ?? ENDLESS;
+  if (until === 0) throw UNBOUNDED;
+  return until;
+}
+
+/** To look at the clock takes as long as to visit a row does. */
+const SELDOM = 4;
 
 /** A function of SQL that ends the statement which calls it for each row: SQLite offers no other way to interrupt one. */
 function watchOf(database: Database): Watch {
-  let until = 0;
+  let end = 0;
   let late = () => {};
+  let visited = 0;
   database.function(WATCH.slice(1, -1), (_row) => {
-    if (performance.now() > until) {
+    if (++visited % SELDOM === 0 && performance.now() > end) {
       late();
       throw UNBOUNDED;
     }
     return 1;
   });
   return {
-    begin: (told) => {
-      until = performance.now() + WATCH_MS;
-      late = told;
+    begin: (until, sql, allowance) => {
+      end = until;
+      visited = 0;
+      late = () => allowance.wasLong(sql);
     },
   };
 }

@@ -2,7 +2,7 @@
 
 import { Database } from 'bun:sqlite';
 import type { Model } from '../../schema/model.ts';
-import { tooManyExports } from '../faults.ts';
+import { tooManyExports, unavailable } from '../faults.ts';
 import type { Snapshot } from '../storage.ts';
 import type { Trace } from '../trace.ts';
 import type { Bounds } from './bounds.ts';
@@ -13,6 +13,8 @@ import { Runner, UNBOUNDED } from './runner.ts';
 
 /** So many exports are under way at once: each holds a page of its own, for as long as its client takes. */
 const MOST_SNAPSHOTS = 32;
+/** For how long all are read elsewhere after one had to be ended: it may ask for what its first page does not show. */
+const APART_MS = 60_000;
 
 /** Each on a connection of its own; of a database in memory, which no other connection can see, a copy. */
 export class Snapshots {
@@ -23,6 +25,7 @@ export class Snapshots {
   /** For what is not within them; undefined where there is none. */
   readonly #apart: ProcessReader | undefined;
   #open = 0;
+  #apartUntil = 0;
 
   constructor(
     database: Database,
@@ -48,18 +51,23 @@ export class Snapshots {
     copy.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     copy.run('BEGIN');
     const runner = new Runner(copy, this.#model, this.#trace);
-    let begun = !this.#apart;
+    let begun = false;
     let apart: Snapshot | undefined;
     this.#open++;
     return {
       run: async (program) => {
         if (apart) return apart.run(program);
         try {
-          // Only what comes first can still be read from another snapshot.
-          const allowance = begun ? undefined : this.#bounds.allowance('each page');
-          return explaining(() => runner.drive(program(), allowance));
+          if (!begun && this.#apart && performance.now() < this.#apartUntil) throw UNBOUNDED;
+          const allowance = begun ? this.#bounds.following() : this.#bounds.allowance('each page');
+          return explaining(() => runner.drive(program(), this.#apart && allowance));
         } catch (error) {
           if (error !== UNBOUNDED || !this.#apart) throw error;
+          if (begun) {
+            // Only what comes first can still be read from another snapshot.
+            this.#apartUntil = performance.now() + APART_MS;
+            throw unavailable('A page of the export takes too long; retry in 1 s.');
+          }
           apart = await this.#apart.snapshot();
           return apart.run(program);
         } finally {

@@ -1,0 +1,99 @@
+/** What it costs SQLite to change rows, with their indexes and their texts. */
+
+import type { Database } from 'bun:sqlite';
+import type { Filter } from '../../query/filter.ts';
+import type { Resource } from '../../schema/model.ts';
+import { indexesOf } from '../evolve/tables.ts';
+import { type Delete, type Filled, type Statement, type Table, textIn } from '../statements.ts';
+import { BYTES, bytesIn, splittingOf } from './given.ts';
+import { keyIn, keysOf, named } from './keyed.ts';
+import type { Reading } from './plan.ts';
+import { MOST_ROWS, type Sizes } from './sizes.ts';
+import { held, lengthIn, read } from './texts.ts';
+
+/** What it costs to change a row; and, in a large file, a page that has it or an index of it. */
+const CHANGE = 50;
+const CHANGED_PAGE = 150;
+/** A new row is written, and not looked for. */
+const NEW = 0.5;
+/** In a smaller file all texts together are short. */
+export const SHORT_FILE = BYTES * 100_000;
+
+export type Writing = Exclude<Statement, Reading | Filled>;
+
+export class WriteCost {
+  readonly #database: Database;
+  readonly #sizes: Sizes;
+
+  constructor(database: Database, sizes: Sizes) {
+    this.#database = database;
+    this.#sizes = sizes;
+  }
+
+  of(statement: Writing): number {
+    switch (statement.do) {
+      case 'update': {
+        const { resource, set, where } = statement;
+        const keys = keysOf(where);
+        this.#sizes.grew(resource, 0, set, keys);
+        const row = keys === 1 ? CHANGE : this.#ofRow(resource, (name) => Object.hasOwn(set, name));
+        return keys * (row + bytesIn(set) / BYTES) + this.#changed(resource, where) + splittingOf(statement);
+      }
+      case 'update all': {
+        const { resource, columns, rows } = statement;
+        const changed = new Set(columns.map(({ name }) => name));
+        return rows.length * this.#ofRow(resource, (name) => changed.has(name));
+      }
+      case 'insert':
+      case 'upsert':
+        this.#sizes.grew(statement.resource, 1, statement.values);
+        return splittingOf(statement);
+      case 'insert all': {
+        const { resource, rows } = statement;
+        for (const row of rows) this.#sizes.grew(resource, 1, row);
+        return splittingOf(statement) + (rows.length > 1 ? rows.length * this.#ofRow(resource) * NEW : 0);
+      }
+      case 'mend words':
+        return splittingOf(statement);
+      case 'delete':
+      case 'bury': {
+        const { resource, where } = statement;
+        const keys = keysOf(where);
+        return keys * (keys === 1 ? CHANGE : this.#ofRow(resource)) + this.#changed(resource, where);
+      }
+      default:
+        return 0;
+    }
+  }
+
+  /** Of Duet's own tables, in which there may be much. */
+  ofOwn(statement: Writing): number {
+    if (statement.do === 'insert all')
+      return statement.rows.reduce((sum, row) => sum + textIn(row), 0) / BYTES;
+    if (statement.do === 'delete' && this.#sizes.isLarge) return this.#ofSweep(statement);
+    if (statement.do === 'update' && !keyIn(statement.where, statement.resource.key))
+      return CHANGE * this.#sizes.rowsOf(statement.resource.table);
+    return 0;
+  }
+
+  /** What is outdated may be any number of long texts. */
+  #ofSweep({ resource, where }: Delete): number {
+    return keysOf(where) === Number.POSITIVE_INFINITY
+      ? Number.POSITIVE_INFINITY
+      : this.#changed(resource, where);
+  }
+
+  /** In a large file each index that has what changes is another page to read and to write. */
+  #ofRow(resource: Table, changes = (_name: string) => true): number {
+    const indexes = indexesOf(resource as Resource).filter(({ columns }) =>
+      columns.some(({ name }) => changes(name)),
+    );
+    return this.#sizes.isLarge ? CHANGED_PAGE * (1 + indexes.length) : CHANGE * (1 + indexes.length / 8);
+  }
+
+  /** Rows that are changed are written anew, with all of their texts. */
+  #changed(resource: Table, where: Filter): number {
+    const part = keysOf(where) > 1 && this.#sizes.bytes > SHORT_FILE ? named({ resource, where }) : undefined;
+    return part ? lengthIn(held(this.#database, resource, MOST_ROWS, part), read(resource)).all / BYTES : 0;
+  }
+}
