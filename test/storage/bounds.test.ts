@@ -134,6 +134,19 @@ test('all jobs at once are changed elsewhere, where there are many', () => {
   expect(admits(retry)).toBe(false);
 });
 
+test('after one was late all others may take a tenth, however they are written', () => {
+  const where = among(
+    marked.key,
+    Array.from({ length: 25 }, (_, at) => at),
+  );
+  const update: Statement = { do: 'update', resource: marked, set: { n0: 1 }, where, counts: true };
+  const bounds = new Bounds(database);
+  const left = () => bounds.admits(update, '', []) - performance.now();
+  expect(left()).toBeGreaterThan(50);
+  bounds.wasLong('another');
+  expect(left()).toBeWithin(0, 11);
+});
+
 test('many values are decoded in turns, in their order', async () => {
   const rows = Array.from({ length: 120_000 }, (_, n): Row => ({ n }));
   let turns = 0;

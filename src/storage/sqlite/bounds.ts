@@ -3,6 +3,7 @@
 import type { Database } from 'bun:sqlite';
 import { quote } from '../sql/dialect.ts';
 import type { Query, Statement } from '../statements.ts';
+import { type Cost, DOUBTFUL, LONG, LONGEST_MS, NOTHING, sure, timed } from './cost.ts';
 import { BYTES, countOf, givenTo, relationsIn } from './given.ts';
 import { keyIn, named, seeksIn, valuesIn } from './keyed.ts';
 import { looksAt, type Plan, planOf, type Reading } from './plan.ts';
@@ -26,12 +27,8 @@ const PAGE = 4;
 const FEW_LOOKS = 1;
 /** To plan more than so many joins may take longer than to carry them out. */
 const MOST_RELATIONS = 16;
-/** How long one program may keep this process from everything else; on a busy machine a short one takes long, too. */
-export const LONGEST_MS = 100;
 /** How long a page may take that is no longer to be read elsewhere. */
 const FOLLOWING_MS = 500;
-/** How long a statement may take here that is taken for longer, where it mostly is not. */
-const DOUBTFUL_MS = 10;
 /** So many values of a list are sought in no time. */
 const FEW_SOUGHT = 1_000;
 /** How long a statement that took long is not tried here again. */
@@ -56,17 +53,12 @@ export interface Allowance {
   readonly wasLong: (sql: string) => void;
 }
 
-interface Cost {
-  readonly tests: number;
-  /** How many milliseconds it may take. */
-  readonly within: number;
-}
-
 export class Bounds implements Allowance {
   readonly #database: Database;
   readonly #plans = keptStatements<Kept>();
   readonly #sizes: Sizes;
   readonly #writes: WriteCost;
+  #wasLongUntil = 0;
 
   constructor(database: Database) {
     this.#database = database;
@@ -88,7 +80,7 @@ export class Bounds implements Allowance {
         left -= tests;
         const now = performance.now();
         if (left < 0 || now > until || (of === 'each page' && Number.isFinite(within))) return 0;
-        return within === LONGEST_MS ? until : now + within;
+        return within === LONGEST_MS ? Math.min(until, now + this.#longest(now)) : now + within;
       },
       wasLong: this.wasLong,
     };
@@ -108,7 +100,13 @@ export class Bounds implements Allowance {
   /** A statement that is all of a program. */
   admits(statement: Statement, sql: string, parameters: readonly unknown[]): number {
     const { tests, within } = this.#cost(statement, sql, parameters, MOST_TESTS);
-    return tests > MOST_TESTS ? 0 : performance.now() + within;
+    if (tests > MOST_TESTS) return 0;
+    const now = performance.now();
+    return now + (within === LONGEST_MS ? this.#longest(now) : within);
+  }
+
+  #longest(now: number): number {
+    return now < this.#wasLongUntil ? DOUBTFUL.within : LONGEST_MS;
   }
 
   /** After others have written, nobody knows how much. */
@@ -118,7 +116,9 @@ export class Bounds implements Allowance {
 
   readonly wasLong = (sql: string) => {
     const kept = this.#plans.get(sql);
-    if (kept) kept.longUntil = performance.now() + LONG_MS;
+    // Whoever writes it otherwise each time must not have all of the time again.
+    this.#wasLongUntil = performance.now() + LONG_MS;
+    if (kept) kept.longUntil = this.#wasLongUntil;
   };
 
   /** `left`: what it may cost. What may cost more is looked at closer. */
@@ -323,20 +323,6 @@ export class Bounds implements Allowance {
 }
 
 const none: readonly Look[] = [];
-
-/** What visits no rows for each of others, seeks few, and reads no long texts takes as long as it is taken to. */
-function sure(tests: number): Cost {
-  return { tests, within: Number.POSITIVE_INFINITY };
-}
-
-function timed(tests: number): Cost {
-  return { tests, within: LONGEST_MS };
-}
-
-const NOTHING = sure(0);
-const LONG = sure(Number.POSITIVE_INFINITY);
-/** It may be long, but is most likely short. */
-const DOUBTFUL: Cost = { tests: 0, within: DOUBTFUL_MS };
 
 function costOf(looks: readonly Look[], bytesIn: (look: Look) => number): number {
   return looks.reduce((sum, look) => sum + (look.weight * bytesIn(look)) / BYTES, 0);

@@ -1,0 +1,26 @@
+/** What a statement is taken to cost in the serving process, and how long it may take there. */
+
+/** How long one program may keep this process from everything else; on a busy machine a short one takes long, too. */
+export const LONGEST_MS = 100;
+/** How long a statement may take here that is taken for longer, where it mostly is not. */
+const DOUBTFUL_MS = 10;
+
+export interface Cost {
+  readonly tests: number;
+  /** How many milliseconds it may take. */
+  readonly within: number;
+}
+
+/** What visits no rows for each of others, seeks few, and reads no long texts takes as long as it is taken to. */
+export function sure(tests: number): Cost {
+  return { tests, within: Number.POSITIVE_INFINITY };
+}
+
+export function timed(tests: number): Cost {
+  return { tests, within: LONGEST_MS };
+}
+
+export const NOTHING = sure(0);
+export const LONG = sure(Number.POSITIVE_INFINITY);
+/** It may be long, but is most likely short. */
+export const DOUBTFUL: Cost = { tests: 0, within: DOUBTFUL_MS };
