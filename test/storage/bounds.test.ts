@@ -78,6 +78,16 @@ test.each([
   expect(admits({ do: 'match', resource: book, rows, where })).toBe(answer);
 });
 
+test('what a list of records leads to is looked at by the clock: all of them may lead to the same', () => {
+  const isSure = (id: object) => {
+    const where = filterOf(book, { id, club: { books: { some: { code: { eq: 'x' } } } } });
+    const statement = select(book, [book.key], where, { limit: 10 });
+    const { sql, parameters } = compiler.compile(statement);
+    return new Bounds(database).admits(statement, sql, parameters) === Number.POSITIVE_INFINITY;
+  };
+  expect([isSure({ eq: 1 }), isSure({ in: [1, 2] })]).toEqual([true, false]);
+});
+
 test('of many tables that nobody has measured yet some are, and the others a moment later', async () => {
   const sizes = new Sizes(database);
   expect([sizes.heldBy(upper)?.rows, sizes.heldBy(lower)]).toEqual([7_000, undefined]);

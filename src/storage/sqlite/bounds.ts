@@ -224,7 +224,9 @@ export class Bounds implements Allowance {
     }
     const isLarge = this.#sizes.isLarge;
     const mayBeLong = (!isLight || leadsOn || isLarge) && this.#sizes.mayHoldLong(plan.tables);
-    const isKnown = isFew && loops <= 1 && !(leadsOn ? mayBeLong || isLarge : mayBeLong && isLarge);
+    // What few rows lead to, each of them may lead to: all that there is, as many times.
+    const isKnown =
+      isFew && loops <= 1 && !(leadsOn ? mayBeLong || isLarge || seeks > 1 : mayBeLong && isLarge);
     const taken = isKnown ? sure : timed;
     // It is looked at the clock between two rows, and not within one; nor for groups, when no row is visited any more.
     const mayWatch = plan.isWatchable && !having && !isPage;
