@@ -114,6 +114,9 @@ const seatsUnder = (ofSeat: string, ofLink: string) => ({
 const OWN = 'where: { who: { eq: { claim: "sub" } } }';
 const APPROVED = `@allow(to: [UPDATE], ${OWN}, check: { tags: { some: { name: { eq: "approved" } } } })`;
 
+/** Whoever leads the club. */
+const LED = '{ club: { seats: { some: { who: { eq: { claim: "sub" } }, rank: { eq: 9 } } } } }';
+
 /** Counts the links of a seat as its rank. */
 const counting = {
   SeatTag: {
@@ -195,6 +198,37 @@ describe.each([...databases])('what an update stores and what it links, on %s', 
         [{ clubId: 2 }, 403],
         [{ clubId: 2, tagIds: [] }, 200],
       ],
+    ],
+    [
+      'are not let in by a check that only what the record itself becomes meets',
+      `@allow(to: [UPDATE], where: { who: { eq: { claim: "sub" } }, tags: { none: { name: { eq: "approved" } } } })
+       @allow(to: [UPDATE], where: { rank: { eq: 1 } }, check: ${LED})`,
+      '@allow(to: [CREATE])',
+      [
+        [{ tagIds: [2] }, 403],
+        [{ rank: 9, tagIds: [2] }, 403],
+        [{ rank: 9, tagIds: [1] }, 200],
+        [{ tagIds: [2] }, 403],
+      ],
+    ],
+    [
+      'are not let in by a rule that only what the record itself becomes meets, once the links are gone that let it go',
+      `@allow(to: [UPDATE], where: { rank: { lt: 5 } })
+       @allow(to: [UPDATE], where: { and: [{ tags: { none: { name: { eq: "plain" } } } }, ${LED}] })
+       @allow(to: [UPDATE], ${OWN}, check: { tags: { some: { name: { eq: "plain" } } } })`,
+      '@allow(to: [CREATE])',
+      [
+        [{ rank: 9, tagIds: [] }, 403],
+        [{ rank: 9, tagIds: [1] }, 200],
+        [{ tagIds: [] }, 403],
+      ],
+    ],
+    [
+      'are not held against what the record itself becomes, in a check',
+      `@allow(to: [UPDATE], where: { who: { eq: { claim: "sub" } }, tags: { none: { name: { eq: "approved" } } } },
+         check: { club: { seats: { none: { rank: { eq: 9 } } } } })`,
+      '@allow(to: [CREATE])',
+      [[{ rank: 9, tagIds: [1] }, 200]],
     ],
   ];
   const ways = {

@@ -4,7 +4,6 @@ import type { Way } from '../../access/rights.ts';
 import {
   all,
   among,
-  any,
   conditionsOn,
   type Filter,
   isEverything,
@@ -27,8 +26,8 @@ export interface MayUpdate {
   readonly mustBeSeen: readonly unknown[];
   /** Whether it would not see one of them as things stand. */
   readonly isHidden: boolean;
-  /** What can be told only when their links are as they will be; and the keys of those that a rule lets through whatever these are. */
-  readonly later: (Later & { readonly settled: ReadonlySet<unknown> }) | undefined;
+  /** What can be told only when their links are as they will be; and, by filter, the keys of those whose new values meet it as things stand. */
+  readonly later: (Later & { readonly met: ReadonlyMap<Filter, ReadonlySet<unknown>> }) | undefined;
   /** Whether that must be before they are stored: with the links that they have, they may not be. See `mayUpdateLinked`. */
   readonly linksFirst: boolean;
 }
@@ -128,24 +127,27 @@ function* asLinked(
   const later: Later = { keys, ways, ...asked };
   const left = yield* heldNow(access, resource, rows, later);
   const isSeen = left && (yield* wouldBeSeen(access, resource, left));
-  const settled = yield* settledOf(resource, left ?? [], later);
-  return { mustBeSeen: [], isHidden: false, later: { ...later, settled }, linksFirst: !isSeen };
+  const met = yield* metBy(resource, rows, [
+    ...alternatives(plainOf(ways)?.way.where ?? nothing),
+    ...ways.flatMap(({ way }) => way.check ?? []),
+  ]);
+  return { mustBeSeen: [], isHidden: false, later: { ...later, met }, linksFirst: !isSeen };
 }
 
-/** The keys of the records that the plain rule lets through by what no link decides. */
-function* settledOf(
+const alternatives = (rule: Filter) => (rule.is === 'any' ? rule.of : [rule]);
+
+/** The keys of the records whose new values meet these filters as things stand. */
+function* metBy(
   resource: Resource,
   rows: readonly Row[],
-  { ways, mayTurn }: Later,
-): Program<ReadonlySet<unknown>> {
-  const rule = plainOf(ways)?.way.where ?? nothing;
-  const lasting = any((rule.is === 'any' ? rule.of : [rule]).filter((each) => !mayTurn(each)));
-  const met = isEverything(lasting)
-    ? rows
-    : [...((yield* matching(resource, rows, everywhere(lasting, rows))).get(lasting) ?? [])].map(
-        (place) => rows[place],
-      );
-  return new Set(met.map((row) => row?.[resource.key.name]));
+  filters: readonly Filter[],
+): Program<ReadonlyMap<Filter, ReadonlySet<unknown>>> {
+  const demands: Demands = new Map();
+  for (const where of new Set(filters)) for (const place of rows.keys()) demand(demands, where, place);
+  const met = yield* matching(resource, rows, demands);
+  const places = (where: Filter) => (isEverything(where) ? rows.keys() : (met.get(where) ?? []));
+  const keyAt = (place: number) => rows[place]?.[resource.key.name];
+  return new Map(filters.map((where) => [where, new Set(Array.from(places(where), keyAt))]));
 }
 
 const plainOf = (ways: readonly WayBefore[]) => ways.find(({ way }) => !way.check);
@@ -197,26 +199,31 @@ function filtersOf(access: Access, resource: Resource, conditions: Demands): rea
 export function* mayHaveUpdated(access: Access, resource: Resource, judged: MayUpdate): Program<void> {
   const { later } = judged;
   if (!later) return yield* mustBeSeen(access, resource, 'UPDATE', judged.mustBeSeen);
-  const { keys, ways, conditions, mayTurn, settled } = later;
+  const { keys, ways, conditions, mayTurn, met } = later;
   const { key } = resource;
+  /** What no link decides holds as it was found; what leads back to the records must have been met without their new values, too. */
+  const holds = function* (where: Filter, of: readonly unknown[]): Program<readonly unknown[]> {
+    const before = met.get(where);
+    const asked =
+      !mayTurn(where) || reached(where).has(resource) ? of.filter((each) => before?.has(each)) : of;
+    if (asked.length === 0 || !mayTurn(where)) return asked;
+    const [rows = []] = yield [select(resource, [key], all([among(key, asked), where]))];
+    return rows.map((row) => row[key.name]);
+  };
   const released = new Set<unknown>();
   for (const { way, keys: before } of ways)
-    if (way.check) {
-      const where = all([among(key, [...before]), way.check]);
-      const [rows = []] = yield [select(resource, [key], where)];
-      for (const row of rows) released.add(row[key.name]);
-    }
+    if (way.check) for (const each of yield* holds(way.check, [...before])) released.add(each);
   const left = keys.filter((each) => !released.has(each));
   const plain = plainOf(ways);
-  // What no link decides was asked of the new values, and must not meet them again among the records that are stored.
+  const allowed = new Set<unknown>();
+  for (const where of alternatives(plain?.way.where ?? nothing))
+    for (const each of yield* holds(where, left)) allowed.add(each);
   const demands: Demands = new Map();
-  for (const [place, each] of left.entries())
-    if (!settled.has(each)) demand(demands, plain?.way.where ?? nothing, place);
   // It may be the same filter, and is asked of all of them.
   for (const [where, places] of everywhere(access.rows(resource, 'READ'), left)) demands.set(where, places);
   const turned: Demands = new Map([...conditions].filter(([where]) => mayTurn(where)));
   const isAllowed =
-    left.every((each) => plain?.keys.has(each)) &&
+    left.every((each) => plain?.keys.has(each) && allowed.has(each)) &&
     (yield* storedMeet(resource, left, demands)) &&
     (yield* storedMeet(resource, keys, turned));
   if (!isAllowed) throw notAllowed(access, resource, 'UPDATE');
