@@ -4,11 +4,12 @@ import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import { among } from '../../src/query/filter.ts';
 import { WhereReader } from '../../src/query/where.ts';
-import type { Resource } from '../../src/schema/model.ts';
+import type { Column, Resource } from '../../src/schema/model.ts';
 import { answers, jobs } from '../../src/storage/own.ts';
 import { decodedInTurns } from '../../src/storage/sql/codec.ts';
 import { heavyOf } from '../../src/storage/sql/long-answers.ts';
 import { Bounds } from '../../src/storage/sqlite/bounds.ts';
+import { waysIn } from '../../src/storage/sqlite/given.ts';
 import { compiler } from '../../src/storage/sqlite/runner.ts';
 import { Sizes } from '../../src/storage/sqlite/sizes.ts';
 import { type Row, type Statement, select } from '../../src/storage/statements.ts';
@@ -79,13 +80,60 @@ test.each([
 });
 
 test('what a list of records leads to is looked at by the clock: all of them may lead to the same', () => {
-  const isSure = (id: object) => {
+  const books = (id: object) => {
     const where = filterOf(book, { id, club: { books: { some: { code: { eq: 'x' } } } } });
-    const statement = select(book, [book.key], where, { limit: 10 });
-    const { sql, parameters } = compiler.compile(statement);
-    return new Bounds(database).admits(statement, sql, parameters) === Number.POSITIVE_INFINITY;
+    return select(book, [book.key], where, { limit: 10 });
   };
-  expect([isSure({ eq: 1 }), isSure({ in: [1, 2] })]).toEqual([true, false]);
+  expect([isSure(books({ eq: 1 })), isSure(books({ in: [1, 2] }))]).toEqual([true, false]);
+});
+
+/** Whether it is left to run without a look at the clock. */
+function isSure(statement: Statement, isShared = false) {
+  const { sql, parameters } = compiler.compile(statement);
+  return new Bounds(database, isShared).admits(statement, sql, parameters) === Number.POSITIVE_INFINITY;
+}
+
+const ids = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
+
+test('what many lists answer, up to their limit, is looked at by the clock; so is one record of a list through links', () => {
+  const per = { column: book.columns.find(({ name }) => name === 'clubId') as Column, values: ids(100) };
+  const related = (limit: number) => select(book, [book.key], undefined, { per, limit });
+  expect([isSure(related(10)), isSure(related(600))]).toEqual([true, false]);
+  const through = { resource: seat, far: seat.key, where: undefined };
+  const linked = select(book, [book.key], filterOf(book, { id: { eq: 1 } }), {
+    per: { ...per, through },
+    limit: 1,
+  });
+  expect(isSure(linked)).toBe(false);
+});
+
+test('where other processes write, too, nobody knows how much there is', () => {
+  const scan = select(book, [book.key], filterOf(book, { text: { contains: 'x' } }), { limit: 10 });
+  expect([isSure(scan), isSure(scan, true)]).toEqual([true, false]);
+});
+
+test('a table of very many values is not measured at once', () => {
+  const values = texts.map(() => "'x'").join(', ');
+  const names = upper.columns.filter(({ name }) => name !== 'id').map(({ stored }) => `"${stored}"`);
+  const many = new Database(':memory:');
+  many.run(`CREATE TABLE "${upper.table}" ("id" INTEGER PRIMARY KEY, ${names})`);
+  many.run(`${counting(19_000)} INSERT INTO "${upper.table}" (${names}) SELECT ${values} FROM n`);
+  expect(new Sizes(many).heldBy(upper)?.rows).toBe(19_000);
+  const twice = { ...upper, columns: [...upper.columns, ...upper.columns.slice(1)] };
+  expect(new Sizes(many).heldBy(twice)).toBeUndefined();
+  many.close();
+});
+
+test('indexes of several columns are ways to plan', () => {
+  const { resources: [way] = [] } = modelOf(`
+    type Way @resource @index(fields: ["a", "b"]) @index(fields: ["b", "a"]) @index(fields: ["p", "a"]) {
+      id: ID!  a: Int  b: Int  p: Way  ways: [Way!]! @inverse(of: "p")
+    }`);
+  const where = { a: { eq: 1 } };
+  expect([
+    waysIn(filterOf(way as Resource, where)),
+    waysIn(filterOf(way as Resource, { p: { p: where } })),
+  ]).toEqual([0, 8]);
 });
 
 test('of many tables that nobody has measured yet some are, and the others a moment later', async () => {

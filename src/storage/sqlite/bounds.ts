@@ -4,7 +4,7 @@ import type { Database } from 'bun:sqlite';
 import { quote } from '../sql/dialect.ts';
 import type { Query, Statement } from '../statements.ts';
 import { type Cost, DOUBTFUL, LONG, LONGEST_MS, NOTHING, sure, timed } from './cost.ts';
-import { BYTES, countOf, givenTo, relationsIn } from './given.ts';
+import { BYTES, countOf, givenTo, waysIn } from './given.ts';
 import { keyIn, named, seeksIn, valuesIn } from './keyed.ts';
 import { looksAt, type Plan, planOf, type Reading } from './plan.ts';
 import { costOfSearch } from './search-cost.ts';
@@ -25,12 +25,14 @@ const SELDOM = 12;
 const PAGE = 4;
 /** What is looked at for each byte counts from here on: a few values that are compared are in most rules. */
 const FEW_LOOKS = 1;
-/** To plan more than so many joins may take longer than to carry them out. */
-const MOST_RELATIONS = 16;
+/** To plan joins with more ways than these may take longer than to carry them out. */
+const MOST_WAYS = 16;
 /** How long a page may take that is no longer to be read elsewhere. */
 const FOLLOWING_MS = 500;
 /** So many values of a list are sought in no time. */
 const FEW_SOUGHT = 1_000;
+/** So many rows of related lists are put in order in some milliseconds. */
+const FEW_ROWS = 5_000;
 /** How long a statement that took long is not tried here again. */
 const LONG_MS = 5_000;
 
@@ -58,10 +60,13 @@ export class Bounds implements Allowance {
   readonly #plans = keptStatements<Kept>();
   readonly #sizes: Sizes;
   readonly #writes: WriteCost;
+  readonly #isShared: boolean;
   #wasLongUntil = 0;
 
-  constructor(database: Database) {
+  /** `isShared`: others write too, of which nobody here knows how much. */
+  constructor(database: Database, isShared = false) {
     this.#database = database;
+    this.#isShared = isShared;
     this.#sizes = new Sizes(database);
     this.#writes = new WriteCost(database, this.#sizes);
   }
@@ -181,13 +186,14 @@ export class Bounds implements Allowance {
     given = 'per' in statement && statement.per ? countOf(statement.per.values) : 1,
   ): Cost {
     const { where, resource } = statement;
-    if (where?.is === 'eq' && where.column === resource.key) return NOTHING;
+    const per = 'per' in statement ? statement.per : undefined;
+    if (!per && where?.is === 'eq' && where.column === resource.key) return NOTHING;
     // Lists are laid out before anything is looked for.
     const having = statement.do === 'aggregate' ? statement.having : undefined;
     const listed = (where ? valuesIn(where) : 0) + (having ? valuesIn(having) : 0);
     let kept = this.#plans.get(sql);
     if (!kept) {
-      if (relationsIn(where) + relationsIn(having) > MOST_RELATIONS) return LONG;
+      if (waysIn(where) + waysIn(having) > MOST_WAYS) return LONG;
       kept = { plan: planOf(this.#database, statement, sql), longUntil: 0 };
       this.#plans.set(sql, kept);
     }
@@ -215,7 +221,9 @@ export class Bounds implements Allowance {
       plan.sorted.length > 0 && this.#sizes.isLarge
         ? this.#costOfSorting(statement, plan, given, part ?? named(statement, parameters), left)
         : 0;
-    const isFew = sought <= FEW_SOUGHT && given <= FEW_SOUGHT;
+    // Any number of links may lead to the same record.
+    const isFew =
+      sought <= FEW_SOUGHT && given <= FEW_SOUGHT && !per?.through && rowsOf(statement, given) <= FEW_ROWS;
     if (loops === 0 && offset === 0) {
       const taken = isFew && !(leadsOn && this.#sizes.isLarge) ? sure : timed;
       if (isLight) return carried === 0 ? taken(sought) : timed(sought + carried);
@@ -226,7 +234,10 @@ export class Bounds implements Allowance {
     const mayBeLong = (!isLight || leadsOn || isLarge) && this.#sizes.mayHoldLong(plan.tables);
     // What few rows lead to, each of them may lead to: all that there is, as many times.
     const isKnown =
-      isFew && loops <= 1 && !(leadsOn ? mayBeLong || isLarge || seeks > 1 : mayBeLong && isLarge);
+      !this.#isShared &&
+      isFew &&
+      loops <= 1 &&
+      !(leadsOn ? mayBeLong || isLarge || seeks > 1 : mayBeLong && isLarge);
     const taken = isKnown ? sure : timed;
     // It is looked at the clock between two rows, and not within one; nor for groups, when no row is visited any more.
     const mayWatch = plan.isWatchable && !having && !isPage;
@@ -239,15 +250,15 @@ export class Bounds implements Allowance {
       if (cost <= left || bare > left || !mayWatch || this.#sizes.know(plan.leadsTo)) return taken(cost);
       return this.#costOfLooks(looks, 1) > MOST_TESTS ? timed(cost) : DOUBTFUL;
     }
-    const isWhole = statement.do === 'select' && statement.limit === undefined && statement.per !== undefined;
+    const isWhole = statement.do === 'select' && statement.limit === undefined && per !== undefined;
     // Of a whole list of related records all that is visited is answered, and so counted as objects.
     const isAnswered = isWhole && conditions === 0;
     // Links lead to a record as often as there are links, and its texts are read each time, to be sorted.
-    const isLinked = statement.do === 'select' && statement.per?.through !== undefined;
+    const isLinked = statement.do === 'select' && per?.through !== undefined;
     if (isAnswered && isPage && !isLinked) return taken(sought);
     const visits = this.#visits(plan, isPage ? undefined : parameters);
     const each = VISIT + conditions + (inner > 1 ? inner : 0);
-    const tests = isAnswered && visits <= MOST_ROWS ? 0 : visits * each;
+    const tests = isAnswered && visits <= MOST_ROWS ? visits : visits * each;
     const rest = left - sought - tests;
     const bare =
       sought +
@@ -325,6 +336,13 @@ export class Bounds implements Allowance {
 }
 
 const none: readonly Look[] = [];
+
+/** How many are answered of so many lists, where that is limited for each. */
+function rowsOf(statement: Reading, given: number): number {
+  return statement.do === 'select' && statement.per && statement.limit !== undefined
+    ? given * statement.limit
+    : 0;
+}
 
 function costOf(looks: readonly Look[], bytesIn: (look: Look) => number): number {
   return looks.reduce((sum, look) => sum + (look.weight * bytesIn(look)) / BYTES, 0);

@@ -2,6 +2,7 @@
 
 import { conditionsIn, type Filter, ownColumns } from '../../query/filter.ts';
 import type { Resource } from '../../schema/model.ts';
+import { indexesOf } from '../evolve/tables.ts';
 import type { Match, Row, Statement, Table } from '../statements.ts';
 import { lengthsOf, splitBy } from '../words.ts';
 import { bytesOf, weightOf } from './texts.ts';
@@ -9,8 +10,15 @@ import { bytesOf, weightOf } from './texts.ts';
 /** How many bytes that are looked at, or written, cost as much as a test. */
 export const BYTES = 20;
 
-export function relationsIn(filter: Filter | undefined): number {
-  return filter ? conditionsIn(filter).filter((each) => 'where' in each).length : 0;
+/** How many ways to each other record there are to choose from: each index of several columns may be another. */
+export function waysIn(filter: Filter | undefined): number {
+  const relations = filter
+    ? conditionsIn(filter).flatMap((each) => ('where' in each ? each.field.target : []))
+    : [];
+  return relations.reduce(
+    (sum, target) => sum + 1 + indexesOf(target).filter(({ columns }) => columns.length > 1).length,
+    0,
+  );
 }
 
 /** How many values were given, in a list or alone. */

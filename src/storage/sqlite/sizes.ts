@@ -13,6 +13,8 @@ const MOST_LARGE_ROWS = 1_000;
 /** So many values are measured within so many milliseconds, which takes a tenth of them; what else there is cannot be known yet. */
 const MOST_MEASURED = 250_000;
 const MEASURING_MS = 500;
+/** Of a single table. */
+const MOST_AT_ONCE = 400_000;
 /** What it costs at the most to count the rows of a table in a large file. */
 const COUNTED = 100_000;
 /** How long a table counts as small without being looked at again. */
@@ -87,7 +89,7 @@ export class Sizes {
       this.#measureAgain = now + MEASURING_MS;
       this.#measured = 0;
     }
-    if (this.#measured > 0 && this.#measured + values > MOST_MEASURED) return false;
+    if (this.#measured + values > (this.#measured === 0 ? MOST_AT_ONCE : MOST_MEASURED)) return false;
     this.#measured += values;
     return true;
   }

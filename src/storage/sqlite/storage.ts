@@ -105,7 +105,7 @@ export class SqliteStorage implements Storage, Evolvable {
     this.#database.run('PRAGMA foreign_keys = ON');
     splitsWords(this.#database);
     this.#runner = new Runner(this.#database, model, trace);
-    this.#bounds = new Bounds(this.#database);
+    this.#bounds = new Bounds(this.#database, others !== undefined);
     this.#pace = new Pace(slowMs);
     this.#sync = sync;
     this.#queue = new WriteQueue((...batch) => this.#commit(...batch), holdMs, others);
