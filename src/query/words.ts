@@ -38,7 +38,7 @@ function* wordsOfRun(run: string): Generator<string> {
   for (const part of normalized(foldedCase(run), 'NFKC').match(PART) ?? [])
     if (UNSPACED.test(part)) yield* pairs(part);
     else {
-      const word = normalized(part, 'NFD').replace(MARKS, '').normalize('NFC');
+      const word = normalized(normalized(part, 'NFD').replace(MARKS, ''), 'NFC');
       if (word !== '') yield cut(word, LONGEST_WORD);
     }
 }
