@@ -44,3 +44,10 @@ test('what is more than a shift of the alphabet', () => {
     expect([text, folded(text)]).toEqual([text, wanted]);
   expect(foldedCase('E\u0301')).toBe('e\u0301');
 });
+
+test('no text has more than twice as many units of UTF-16 as it has bytes once it is folded', () => {
+  for (let point = 1; point <= 0x10ffff; point++) {
+    const text = String.fromCodePoint(point).normalize('NFD');
+    if (text.length > 2 * Buffer.byteLength(folded(text))) throw new Error(point.toString(16));
+  }
+});

@@ -1,6 +1,6 @@
 /** Which values each scalar, format and constraint admits, in which form it keeps them, and with which code it refuses the others. */
 
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import type { Fault } from '../../src/base/errors.ts';
 import { formats, longestFor, whyDangerous } from '../../src/schema/formats.ts';
 import { readKey } from '../../src/schema/keys.ts';
@@ -573,6 +573,8 @@ describe('values of a field', () => {
       tags: [String!] @constraint(minLength: 1)
       times: [DateTime!]
       colors: [Color!]
+      name: String @caseless @unique @constraint(maxLength: 50)
+      word: String @caseless @unique
     }
     enum Color { RED GREEN }
   `;
@@ -630,6 +632,20 @@ describe('values of a field', () => {
       checkValue(column, value, faults);
       expect(faults.map((fault) => Object.values(fault).join(' '))).toEqual(expected);
     });
+
+  test.each([
+    ['name', 'must have at most 50 characters'],
+    ['word', 'must have at most 2600 bytes, as an index has it'],
+  ])('%s: what is too long anyway is not folded', (name, wanted) => {
+    const column = book?.columns.find((each) => each.name === name);
+    if (!column) throw new Error(`no field ${name}`);
+    const faults: Fault[] = [];
+    const normalize = spyOn(String.prototype, 'normalize');
+    checkValue(column, 'é'.repeat(6000), faults);
+    expect(normalize).not.toHaveBeenCalled();
+    normalize.mockRestore();
+    expect(faults.map(({ detail }) => detail)).toEqual([`${name} ${wanted}`]);
+  });
 
   test('items of a list are kept in canonical form', () => {
     const column = book?.columns.find((each) => each.name === 'times');
