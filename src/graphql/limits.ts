@@ -17,6 +17,7 @@ import {
   valueFromASTUntyped,
 } from 'graphql';
 import { type Code, DuetError, validationFailed } from '../base/errors.ts';
+import { effortOf } from '../schema/folding.ts';
 import { type Listed, listedIn } from './inputs.ts';
 import { variablesIn } from './variables.ts';
 
@@ -219,7 +220,7 @@ function literalsIn(value: ValueNode): number {
 
 /** A long text is as much work as several values: it is folded, or held against a pattern, from its beginning to its end. */
 function beyondOne(value: unknown): number {
-  return typeof value === 'string' ? Math.floor(value.length / CHARACTERS_OF_VALUE) : 0;
+  return typeof value === 'string' ? Math.floor(effortOf(value) / CHARACTERS_OF_VALUE) : 0;
 }
 
 export function tooLarge(code: Code, detail: string, node: OperationDefinitionNode): GraphQLError {

@@ -62,7 +62,8 @@ function foldings(): ReadonlyMap<number, string> {
   }
   for (const entry of SEVERAL.trim().split(/\s+/)) {
     const [point = 0, ...folded] = entry.split(',').map((digits) => Number.parseInt(digits, 36));
-    made.set(point, String.fromCodePoint(...folded));
+    // Put together, where it can be: what is equal by its normal form stays so, and takes a quarter of the time to get there.
+    made.set(point, String.fromCodePoint(...folded).normalize('NFC'));
   }
   return made;
 }
@@ -78,4 +79,12 @@ export function foldedCase(text: string): string {
   table ??= foldings();
   for (const character of text) result += table.get(character.codePointAt(0) ?? 0) ?? character;
   return result;
+}
+
+const BEYOND_ASCII = 4;
+
+/** What it takes to fold a text, or to split it into words, in characters of ASCII: others take longer. */
+export function effortOf(text: string): number {
+  const bytes = Buffer.byteLength(text);
+  return bytes === text.length ? bytes : bytes * BEYOND_ASCII;
 }

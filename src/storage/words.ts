@@ -1,6 +1,7 @@
 /** The names of what keeps the words of records, and the words as it keeps them. */
 
 import { SPLITTING, splitting, wordsOfAll } from '../query/words.ts';
+import { effortOf } from '../schema/folding.ts';
 import type { Resource } from '../schema/model.ts';
 import type { Row, Statement, Table } from './statements.ts';
 
@@ -73,17 +74,13 @@ export function isSearched(resource: Table): resource is Resource {
   return 'searched' in resource && (resource as Resource).searched.length > 0;
 }
 
-/** What it takes to split their texts, in characters of ASCII: others take longer. */
+/** What it takes to split their texts. */
 export function lengthsOf({ searched }: Resource, rows: readonly Row[]): number {
   let length = 0;
   for (const row of rows)
     for (const { name } of searched) {
       const text = row[name];
-      if (typeof text !== 'string') continue;
-      const bytes = Buffer.byteLength(text);
-      length += bytes === text.length ? bytes : bytes * BEYOND_ASCII;
+      if (typeof text === 'string') length += effortOf(text);
     }
   return length;
 }
-
-const BEYOND_ASCII = 4;

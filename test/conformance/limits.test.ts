@@ -355,6 +355,13 @@ describe.each([...databases])('on %s', (database) => {
       expect(errors?.map(({ extensions }) => extensions)).toEqual([{ code: 'TOO_MANY_VALUES' }]);
     });
 
+    test('a long text of other characters than ASCII counts four times as many', async () => {
+      const asked = `query ($text: String!) { books(where: { or: [${texts(3)}] }) { id } }`;
+      expect((await app.graphql(asked, { text: 'é'.repeat(156_250) })).errors).toBeUndefined();
+      const { errors } = await app.graphql(asked, { text: 'é'.repeat(156_257) });
+      expect(errors?.map(({ extensions }) => extensions)).toEqual([{ code: 'TOO_MANY_VALUES' }]);
+    });
+
     test.each([
       'title: { startsWith: "TEXT" }',
       'or: [{ title: { eq: "TEXT" } }, { title: { endsWith: "" } }]',

@@ -1,6 +1,7 @@
 /** Unicode's case folding, held against what the runtime knows of letters. */
 
 import { expect, test } from 'bun:test';
+import fc from 'fast-check';
 import { folded, foldedCase } from '../../src/schema/folding.ts';
 import { caseless } from '../conformance/reading-plain.ts';
 
@@ -43,6 +44,20 @@ test('what is more than a shift of the alphabet', () => {
   ] as const)
     expect([text, folded(text)]).toEqual([text, wanted]);
   expect(foldedCase('E\u0301')).toBe('e\u0301');
+  // It is not taken apart for a normal form to put it together.
+  expect(foldedCase('ΐ')).toBe('ΐ');
+});
+
+test('what folds to several is the same beside any others', () => {
+  const of = fc.constantFrom(...'ΐΰßẞİŉǰᾲᾳᾶᾷΰῤῦῧᾀᾈﬁևﬓẖẗaαιυΑΙ\u0300\u0301\u0308\u0313\u0323\u0342\u0345');
+  fc.assert(
+    fc.property(fc.array(of, { maxLength: 20, size: 'max' }), (letters) => {
+      const text = letters.join('');
+      expect(folded(text)).toBe(caseless(text));
+      expect(folded(text.normalize('NFD'))).toBe(caseless(text));
+    }),
+    { numRuns: 3000 },
+  );
 });
 
 test('no text has more than twice as many units of UTF-16 as it has bytes once it is folded', () => {
