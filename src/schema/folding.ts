@@ -75,10 +75,21 @@ export function folded(text: string): string {
 
 /** Without a normal form around it. */
 export function foldedCase(text: string): string {
-  let result = '';
   table ??= foldings();
-  for (const character of text) result += table.get(character.codePointAt(0) ?? 0) ?? character;
-  return result;
+  let result = '';
+  let from = 0;
+  for (let at = 0; at < text.length; ) {
+    const point = text.codePointAt(at) ?? 0;
+    const next = at + (point > 0xffff ? 2 : 1);
+    const into = table.get(point);
+    // Most characters stay as they are, and are taken over together.
+    if (into !== undefined) {
+      result += text.slice(from, at) + into;
+      from = next;
+    }
+    at = next;
+  }
+  return result + text.slice(from);
 }
 
 const BEYOND_ASCII = 4;
