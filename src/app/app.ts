@@ -299,8 +299,9 @@ export function createApp(given: AppOptions): App {
     const found = find(parts.path);
     const hasTrailers = announcesTrailers(request);
     // By the time a batch begins, the runtime may have answered by itself who sends trailers; and to turn somebody away behind
-    // those who are served costs half as much again as to do so at once.
-    if (!found || found.route.spared || hasTrailers || isLong.has(found.route) || load.isOver) {
+    // those who are served costs half as much again as to do so at once. What is not for a batch is for one where much of it came.
+    const isHasty = found?.route.spared || hasTrailers || load.isOver;
+    if (isHasty || ((!found || isLong.has(found.route)) && load.hasTime(started))) {
       load.arrive(started);
       return begin(request, connections, parts, found, started, hasTrailers);
     }

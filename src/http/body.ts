@@ -1,5 +1,6 @@
 /** Reads a request body within bounds and makes a JSON object of it. */
 
+import { afterArrivals, inBatch } from '../base/batch.ts';
 import { DuetError } from '../base/errors.ts';
 import type { Soon } from '../base/soon.ts';
 import { JSON_TYPE } from './answer.ts';
@@ -17,8 +18,6 @@ export interface BodyLimits {
 
 /** What is still arriving past the limit is read and thrown away up to here, so that the client can read the answer. */
 const DISCARD_LIMIT = 8 * 1024 * 1024;
-/** Those of a chunked body: each is handed over on its own, however short it is, before anybody else has a turn. */
-const MOST_CHUNKS = 16_384;
 
 /** Reads the body and uses it: at once where it came along with its request, as short ones do. */
 export function readBody<T>(
@@ -54,25 +53,32 @@ function waitedFor<T>(
           : error,
       );
     };
-    const wait: Wait = {
+    const waiting = (bytes: number): Wait => ({
       limits,
-      bytes: Math.min(announced(request), limits.body),
+      bytes,
       until: performance.now() + limits.bodyTime,
       end,
-    };
+    });
+    let wait = waiting(Math.min(announced(request), limits.body));
     load.inFlight--;
     waits.add(wait);
     reading.then((bytes) => {
-      if (!isOver()) return;
+      if (!waits.delete(wait)) return;
+      // Bodies of many end in one turn, and what each asks for may take long. What waits for its batch still takes memory.
+      wait = waiting(bytes.byteLength);
+      waits.add(wait);
       const now = performance.now();
+      inBatch(() => {
+        if (!isOver()) return;
+        try {
+          // Who has waited is admitted anew.
+          load.admit(now);
+          resolve(use(bytes));
+        } catch (error) {
+          reject(error);
+        }
+      });
       load.arrive(now);
-      try {
-        // Who has waited is admitted anew.
-        load.admit(now);
-        resolve(use(bytes));
-      } catch (error) {
-        reject(error);
-      }
     }, end);
   });
 }
@@ -141,20 +147,16 @@ function announced(request: Request): number {
 async function readChunks(request: Request, limit: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  let count = 0;
   // A chunked body says nothing of its size beforehand: it is counted as it comes.
   for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
     if (size <= limit) chunks.push(chunk);
     else chunks.length = 0;
-    if (size > DISCARD_LIMIT || ++count > MOST_CHUNKS) break;
+    if (size > DISCARD_LIMIT) break;
+    // Each chunk would be handed over on its own, however short it is; what else arrives in this turn comes as one.
+    await afterArrivals();
   }
   if (size > limit) throw new DuetError('BODY_TOO_LARGE', `The body is larger than ${limit} bytes.`);
-  if (count > MOST_CHUNKS)
-    throw new DuetError(
-      'BODY_TOO_LARGE',
-      `The body has more than ${MOST_CHUNKS} chunks. Send fewer and longer ones.`,
-    );
   return Buffer.concat(chunks);
 }
 

@@ -1,0 +1,73 @@
+/** However much arrives in one turn of the event loop, only its beginning is worked on there: others are read in between. */
+
+import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test';
+import { watchLag } from '../../src/http/guard/load.ts';
+import { JSON_HEADERS, openApp } from '../app.ts';
+
+const sdl = 'type Note @resource { id: ID!  text: String }';
+const data = { notes: Array.from({ length: 100 }, (_, at) => ({ id: at + 1, text: 'x'.repeat(1000) })) };
+const turned = () => new Promise(setImmediate);
+
+let unwatch: () => void;
+beforeEach(() => {
+  unwatch = watchLag();
+});
+afterEach(() => unwatch());
+
+test.each(['/notes', '/nowhere'])('requests that are begun as they are read: %s', async (path) => {
+  const app = await openApp('sqlite', { sdl, data });
+  // From now on this route has a long answer.
+  await (await app.fetch(path)).text();
+  await turned();
+  app.observations.length = 0;
+  let now = performance.now();
+  const clock = spyOn(performance, 'now').mockImplementation(() => now);
+  const asked = Array.from({ length: 4 }, () => {
+    const answer = app.fetch(path);
+    now += 30;
+    return answer;
+  });
+  const atOnce = app.observations.length;
+  clock.mockRestore();
+  const answers = await Promise.all(asked);
+  expect(atOnce).toBe(2);
+  expect(new Set(answers.map(({ status }) => status)).size).toBe(1);
+  expect(app.observations).toHaveLength(4);
+  await app.close();
+});
+
+test('bodies that arrive later than their heads', async () => {
+  const app = await openApp('sqlite', { sdl, data });
+  const bodies = Array.from({ length: 8 }, () => Promise.withResolvers<void>());
+  const asked = bodies.map(({ promise }) => {
+    const body = new ReadableStream({
+      async start(controller) {
+        await promise;
+        controller.enqueue(Buffer.from('[]'));
+        controller.close();
+      },
+    });
+    return app.fetch('/notes', { method: 'POST', headers: { ...JSON_HEADERS, 'Content-Length': '2' }, body });
+  });
+  await turned();
+  await turned();
+  expect(app.observations).toEqual([]);
+  // Every look at the clock is one too late to go on.
+  let now = performance.now();
+  const clock = spyOn(performance, 'now').mockImplementation(() => {
+    now += 6;
+    return now;
+  });
+  for (const { resolve } of bodies) resolve();
+  let most = 0;
+  for (let before = 0; before < bodies.length; ) {
+    await turned();
+    const done = app.observations.length;
+    most = Math.max(most, done - before);
+    before = done;
+  }
+  clock.mockRestore();
+  expect(most).toBe(1);
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(bodies.map(() => 400));
+  await app.close();
+});
