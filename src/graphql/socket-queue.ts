@@ -1,5 +1,6 @@
-/** Which operations of a WebSocket are asked for: a few at a time, in their order, and none while its client does not read. */
+/** When messages of a WebSocket are read, and operations asked for: a few at a time, in their order, none while its client does not read. */
 
+import { inBatch } from '../base/batch.ts';
 import type { DuetError } from '../base/errors.ts';
 import type { BodyLimits } from '../http/body.ts';
 
@@ -15,8 +16,10 @@ export class SocketQueue {
   readonly #waiting = new Set<() => void>();
   #isPaused = false;
   #asked = 0;
-  /** Bytes of bodies that wait. */
+  /** Bytes of bodies and messages that wait. */
   #held = 0;
+  /** Messages that wait to be read. */
+  #unread = 0;
 
   /** `close` ends the socket for what waits. */
   constructor(limits: BodyLimits, close: () => void) {
@@ -33,19 +36,29 @@ export class SocketQueue {
     this.#next();
   }
 
+  /** Whether what comes now has to be read behind others. */
+  get isBehind(): boolean {
+    return this.#unread > 0;
+  }
+
+  /** Reads a message in its batch: to parse a long one takes as long as many requests do, and there can be hundreds in a turn. */
+  later(text: string, read: () => void): void {
+    this.#unread++;
+    const release = this.#hold(text);
+    inBatch(() => {
+      this.#unread--;
+      release();
+      read();
+    });
+  }
+
   /** Undefined where it has to wait. */
   enter(): Leave | undefined {
     return this.#isOpen ? this.#begin() : undefined;
   }
 
-  /**
-   * For its turn, or until it is over. Meanwhile the body counts as one that is still arriving: a client that asks and does not
-   * read must not fill the memory.
-   */
+  /** For its turn, or until it is over. */
   async wait(body: string, over: AbortSignal): Promise<Leave> {
-    const limits = this.#limits;
-    const { waits } = limits;
-    const bytes = Buffer.byteLength(body);
     const { promise, resolve } = Promise.withResolvers<Leave>();
     const give = () => resolve(this.#begin());
     this.#waiting.add(give);
@@ -53,6 +66,20 @@ export class SocketQueue {
       if (this.#waiting.delete(give)) give();
     };
     over.addEventListener('abort', end, { once: true });
+    const release = this.#hold(body);
+    const leave = await promise;
+    release();
+    return leave;
+  }
+
+  /**
+   * What waits counts as a body that is still arriving, until the answer is called: a client that asks and does not read must not
+   * fill the memory.
+   */
+  #hold(text: string): () => void {
+    const limits = this.#limits;
+    const { waits } = limits;
+    const bytes = Buffer.byteLength(text);
     const begin = () => ({
       limits,
       bytes,
@@ -72,10 +99,10 @@ export class SocketQueue {
     this.#held += bytes;
     waits.add(wait);
     if (this.#isPaused && this.#held > limits.body) this.#close();
-    const leave = await promise;
-    this.#held -= bytes;
-    waits.delete(wait);
-    return leave;
+    return () => {
+      this.#held -= bytes;
+      waits.delete(wait);
+    };
   }
 
   get #isOpen(): boolean {

@@ -145,7 +145,15 @@ class GraphqlSocket implements Attendant {
   }
 
   message(text: string): void {
-    if (this.#isClosing) return;
+    const { load } = this.#limits;
+    const now = performance.now();
+    load.arrive(now);
+    if (!this.#queue.isBehind && load.hasTime(now)) this.#read(text);
+    else this.#queue.later(text, () => this.#read(text));
+  }
+
+  #read(text: string): void {
+    if (!this.#socket || this.#isClosing) return;
     const message = parsed(text, this.#limits.jsonDepth);
     switch (message?.type) {
       case 'connection_init':
