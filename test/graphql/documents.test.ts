@@ -2,7 +2,7 @@
 
 import { heapStats } from 'bun:jsc';
 import { expect, test } from 'bun:test';
-import { buildSchema } from 'graphql';
+import { buildSchema, parse, validate } from 'graphql';
 import { Documents } from '../../src/graphql/documents.ts';
 import { graphqlDoor } from '../../src/graphql/schema.ts';
 import { openApp } from '../app.ts';
@@ -69,6 +69,32 @@ test.each([
     );
   },
 );
+
+test('the first errors say what may have been meant; a hundred of them would be held against all names of a schema', () => {
+  const door = graphqlDoor(modelOf(sdl));
+  if (!door) throw new Error('There is no query.');
+  const documents = new Documents(door, true, limits, 1000);
+  const asked = (count: number, unknown: (at: number) => string) => {
+    const text = `{ books { ${Array.from({ length: count }, (_, at) => unknown(at)).join(' ')} } }`;
+    const told = documents.check(text).errors?.map((error) => error.toJSON());
+    return { told, plain: validate(door.schema, parse(text)).map((error) => error.toJSON()) };
+  };
+  const bare = (message: string) => message.replace(/ Did you mean .*/, '');
+  for (const unknown of [(at: number) => `... on Bok${at} { id }`, (at: number) => `titel${at}`]) {
+    for (let few = 1; few <= 3; few++) {
+      const { told, plain } = asked(few, unknown);
+      expect(told).toEqual(plain);
+      expect(told?.every(({ message }) => message.includes('Did you mean "'))).toBe(true);
+    }
+    for (const many of [4, 100, 110]) {
+      const { told, plain } = asked(many, unknown);
+      expect(told).toEqual(
+        plain.map((each, at) => (at < 3 ? each : { ...each, message: bare(each.message) })),
+      );
+      expect(told?.filter(({ message }) => message.includes('Did you mean "'))).toHaveLength(3);
+    }
+  }
+});
 
 function size(): number {
   Bun.gc(true);
