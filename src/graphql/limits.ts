@@ -4,6 +4,7 @@ import {
   type DocumentNode,
   type FragmentDefinitionNode,
   GraphQLError,
+  type GraphQLInputObjectType,
   type GraphQLInputType,
   type GraphQLSchema,
   getNullableType,
@@ -143,13 +144,20 @@ function defaultOf(name: string, { variableDefinitions }: OperationDefinitionNod
   return defined?.defaultValue && valueFromASTUntyped(defined.defaultValue);
 }
 
-/** More conditions than a body of a megabyte has room for. */
+/** As many objects as a body of a megabyte has room for, but for those that say nothing. */
 const MOST_LISTED = 100_000;
+/** Of one filter a thousand are read, and of an order a hundred: enough for all places that an operation has them in. */
+const MOST_CONDITIONS = 10_000;
+/** Fields of its type for each object that there may be: graphql-js asks an object for all of them, those that it does not have too. */
+const MOST_ASKED = 50;
 /** Bytes of a body: `{},`. */
 const SHORTEST_LISTED = 3;
 
+/** What is counted of objects in variables: what lists have, and the fields that all of them are asked for. */
+type Given = Record<Listed | 'asked', number>;
+
 /**
- * What lists of objects in variables have more of than any operation may: graphql-js makes a thousand bytes of the three that
+ * What objects in variables have more of than any operation may: graphql-js makes a thousand bytes of the three that
  * an empty one is sent as, for whoever would then refuse them. A write creates at most `objects` records, and as many again that
  * are nested in them; actions are given as many. `sent`: bytes of the whole request.
  */
@@ -161,29 +169,39 @@ export function beyondLists(
   sent: number,
 ): GraphQLError | undefined {
   const most = Math.max(2 * objects, MOST_LISTED);
-  if (sent <= objects * SHORTEST_LISTED) return undefined;
-  const counts: Record<Listed, number> = { records: 0, conditions: 0, arguments: 0 };
+  if (sent <= Math.min(objects, MOST_CONDITIONS) * SHORTEST_LISTED) return undefined;
+  const counts: Given = { records: 0, conditions: 0, arguments: 0, asked: 0 };
+  const widths = new Map<GraphQLInputObjectType, number>();
   for (const { variable, type } of operation.variableDefinitions ?? []) {
     const name = variable.name.value;
     const declared = typeFromAST(schema, type) as GraphQLInputType | undefined;
     if (!declared || !Object.hasOwn(given, name)) continue;
-    countListed(declared, given[name], counts);
+    countListed(declared, given[name], counts, widths);
   }
-  if (counts.records > most) {
-    const detail = `The variables have more than ${most} records. Send them in several requests.`;
-    return tooLarge('TOO_MANY_OBJECTS', detail, operation);
+  if (counts.conditions > MOST_CONDITIONS) {
+    const detail = `the variables have more than ${MOST_CONDITIONS} conditions`;
+    const refused = validationFailed([{ parameter: 'variables', code: 'OUT_OF_RANGE', detail }]);
+    return new GraphQLError(refused.message, { nodes: [operation], originalError: refused });
   }
-  if (counts.arguments > objects) {
-    const detail = `The variables have more than ${objects} objects for actions. Send them in several requests.`;
-    return tooLarge('TOO_MANY_OBJECTS', detail, operation);
-  }
-  if (counts.conditions <= most) return undefined;
-  const detail = `the variables have more than ${most} conditions`;
-  const refused = validationFailed([{ parameter: 'variables', code: 'OUT_OF_RANGE', detail }]);
-  return new GraphQLError(refused.message, { nodes: [operation], originalError: refused });
+  const rows: readonly (readonly [number, number, string])[] = [
+    [counts.records, most, 'records'],
+    [counts.arguments, objects, 'objects for actions'],
+    [counts.asked, most * MOST_ASKED, 'fields in all, with those that their objects leave out'],
+  ];
+  for (const [count, limit, what] of rows)
+    if (count > limit) {
+      const detail = `The variables have more than ${limit} ${what}. Send them in several requests.`;
+      return tooLarge('TOO_MANY_OBJECTS', detail, operation);
+    }
+  return undefined;
 }
 
-function countListed(of: GraphQLInputType, value: unknown, counts: Record<Listed, number>): void {
+function countListed(
+  of: GraphQLInputType,
+  value: unknown,
+  counts: Given,
+  widths: Map<GraphQLInputObjectType, number>,
+): void {
   if (typeof value !== 'object' || value === null) return;
   const type = getNullableType(of);
   if (isListType(type)) {
@@ -192,12 +210,15 @@ function countListed(of: GraphQLInputType, value: unknown, counts: Record<Listed
     const listed = isInputObjectType(inner) && listedIn(inner);
     if (listed) counts[listed] += values.length;
     if (isInputObjectType(inner) || isListType(inner))
-      for (const each of values) countListed(inner, each, counts);
+      for (const each of values) countListed(inner, each, counts, widths);
   } else if (isInputObjectType(type)) {
     const fields = type.getFields();
+    const width = widths.get(type) ?? Object.keys(fields).length;
+    widths.set(type, width);
+    counts.asked += width;
     for (const [name, inner] of Object.entries(value)) {
       const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
-      if (field) countListed(field.type, inner, counts);
+      if (field) countListed(field.type, inner, counts, widths);
     }
   }
 }

@@ -394,6 +394,7 @@ describe.each([...databases])('on %s', (database) => {
 
   describe('objects in lists of variables, of which three bytes are one', () => {
     const MOST = 100_000;
+    const CONDITIONS = 10_000;
     const empty = (length: number) => Array(length).fill({});
     const post = { title: 't', body: 'b' };
     test.each([
@@ -402,12 +403,14 @@ describe.each([...databases])('on %s', (database) => {
         'mutation ($r: [BookInput!]!) { createBooks(records: $r) { id } }',
         (n: number) => ({ r: Array(n).fill({ title: 't', pages: 1 }) }),
         'TOO_MANY_OBJECTS',
+        MOST,
       ],
       [
         'records in others',
         'mutation ($r: [PostInputWithoutAuthor!]) { createUser(name: "n", email: "e@x.yz", posts: $r) { id } }',
         (n: number) => ({ r: Array(n).fill(post) }),
         'TOO_MANY_OBJECTS',
+        MOST,
       ],
       [
         'records of several variables, and of lists in them',
@@ -420,39 +423,67 @@ describe.each([...databases])('on %s', (database) => {
           p: Array(n - 60_002).fill(post),
         }),
         'TOO_MANY_OBJECTS',
+        MOST,
       ],
       [
         'filters',
         'query ($w: BookWhere) { books(where: $w) { id } }',
         (n: number) => ({ w: { not: { or: empty(n - 1), and: empty(1) } } }),
         'VALIDATION_FAILED',
+        CONDITIONS,
       ],
       [
         'orders',
         'query ($o: [BookOrder!]) { books(orderBy: $o) { id } }',
         (n: number) => ({ o: Array(n).fill({ id: 'ASC' }) }),
         'VALIDATION_FAILED',
+        CONDITIONS,
       ],
-    ])('%s', async (_, query, variables, code) => {
+    ])('%s', async (_, query, variables, code, most) => {
       const env = { LIMIT_BODY: String(2 ** 23) };
       const wide = await openApp(database, { env });
       wide.statements.length = 0;
-      const within = await wide.graphql(query, variables(MOST));
+      const within = await wide.graphql(query, variables(most));
       expect([within.errors?.[0].extensions.code, within.errors?.[0].path]).toEqual([
         code,
         expect.anything(),
       ]);
       // Not by what carries the operation out, which would name its field.
-      expect((await wide.graphql(query, variables(MOST + 1))).body).toEqual({
+      expect((await wide.graphql(query, variables(most + 1))).body).toEqual({
         errors: [
           {
-            message: expect.stringContaining(`more than ${MOST} `),
+            message: expect.stringContaining(`more than ${most} `),
             locations: expect.anything(),
             extensions: expect.objectContaining({ code }),
           },
         ],
       });
       expect(wide.statements.filter((sql) => /INSERT|SELECT/.test(sql))).toEqual([]);
+      await wide.close();
+    });
+
+    test('fields of their types, which objects are asked for that do not have them', async () => {
+      const names = Array.from({ length: 99 }, (_, at) => `f${at}`);
+      // With `kids`, a record can be given a hundred.
+      const sdl = `
+        type Wide @resource { id: ID!  ${names.join(': Int ')}: Int  kids: [Kid!]! }
+        type Kid @resource { id: ID!  n: Int @constraint(max: 1)  wide: Wide }`;
+      const wide = await openApp(database, { sdl });
+      const create = 'mutation ($r: [WideInput!]!) { createWides(records: $r) { id } }';
+      const told = async (records: number, kids: object[]) => {
+        const r = [{ kids }, ...empty(records - 1)];
+        return (await wide.graphql(create, { r })).errors;
+      };
+      // Refused for what it has, not for how much: a kid has one field.
+      const within = await told(49_999, [...empty(99), { n: 2 }]);
+      expect(within?.[0].extensions.errors).toHaveLength(1);
+      expect(await told(49_999, [...empty(100), { n: 2 }])).toEqual([
+        {
+          message: `The variables have more than ${50 * MOST} fields in all, with those that their objects leave out. Send them in several requests.`,
+          locations: expect.anything(),
+          extensions: expect.objectContaining({ code: 'TOO_MANY_OBJECTS' }),
+        },
+      ]);
       await wide.close();
     });
 
