@@ -21,7 +21,7 @@ import type { Written } from '../engine/write/perform.ts';
 import { isAtomic, performTogether } from './atomic.ts';
 import type { Context } from './context.ts';
 import { lacking, type Telling, withoutUntold } from './field-errors.ts';
-import { asWritten } from './fields.ts';
+import { asWritten, withUnreadArguments } from './fields.ts';
 import { Describing } from './introspection.ts';
 import { findNode } from './node.ts';
 import { type Passing, taken, withLists } from './passing.ts';
@@ -47,7 +47,7 @@ export async function execute(
     lists: [],
   };
   const describing = new Describing(context.engine.limits.bytes, context.deadline);
-  const schema = describing.of(args.schema);
+  const schema = describing.of(withUnreadArguments(args.schema));
   const result = await executeRootSelectionSet({ ...args, schema, contextValue: running, fieldResolver });
   const { refusal } = describing;
   if (refusal) return { data: null, errors: [new GraphQLError(refusal.message, { originalError: refusal })] };

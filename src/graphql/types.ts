@@ -232,8 +232,8 @@ export class TypesOf {
 
 /** What the engine has added to a record under the name of a field, with its arguments. */
 function related(name: string): Resolve {
-  return (node, args, context, info) => {
-    const value = (node as Record<string, unknown>)[relationKey(relationAt(name, args, info))];
+  return (node, _, context, info) => {
+    const value = (node as Record<string, unknown>)[relationKey(relationAt(name, info))];
     return value === null && isNonNullType(info.returnType) ? lacking(context, info) : value;
   };
 }

@@ -1,6 +1,7 @@
 /** Documents that are new and ask for what others asked for share what was planned; those that look alike do not. */
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
+import { GraphQLInt } from 'graphql';
 import { type AppUnderTest, openApp } from '../app.ts';
 
 const sdl = `
@@ -86,4 +87,30 @@ test('a place whose variable is left out is not taken for one that is not there,
   const query = 'query ($left: StringFilter) { books(where: { title: $left, pages: { gte: 20 } }) { id } }';
   const { errors } = (await app.rest('POST', '/graphql', { query })).body;
   expect(errors?.[0].extensions.code).toBe('VALIDATION_FAILED');
+});
+
+test('by the executor, the arguments of a relation are read once, not for each record', async () => {
+  const query = `query ($first: Int $x: Boolean! $n: Int) {
+    authors(first: $first) @include(if: $x) {
+      books(where: { pages: { in: [10 20 30] } } orderBy: [{ pages: DESC }]) { id }
+      one: books(where: { pages: { in: [10 20 30], gte: $n } } first: 1) { id }
+    }
+  }`;
+  const read = spyOn(GraphQLInt, 'coerceInputLiteral');
+  const asked = async (first: number) => {
+    read.mockClear();
+    const { data } = (await app.graphql(query, { first, x: true, n: 15 })).body;
+    return { authors: data.authors, reads: read.mock.calls.length };
+  };
+  // A new document is validated, too.
+  await asked(1);
+  const alone = await asked(1);
+  const both = await asked(2);
+  read.mockRestore();
+  expect(both.authors).toEqual([
+    { books: [{ id: '2' }, { id: '1' }], one: [{ id: '2' }] },
+    { books: [{ id: '3' }], one: [{ id: '3' }] },
+  ]);
+  expect(alone.authors).toEqual(both.authors.slice(0, 1));
+  expect([alone.reads > 0, both.reads]).toEqual([true, alone.reads]);
 });
