@@ -9,7 +9,7 @@ import { type Node, relationKey } from '../engine/read/read.ts';
 import { AROUND_OBJECT, PAIR } from '../engine/sizes.ts';
 import { type AggregateFunction, answerOf, measuresOf, nothing, type Wanted } from '../query/aggregates.ts';
 import { filterOf, groupQueryOf, listOf, searchOf } from '../query/arguments.ts';
-import { cursorTo, longestCursor, queryName } from '../query/cursors.ts';
+import { cursorTo, longestCursor, queryNames } from '../query/cursors.ts';
 import { all, equal } from '../query/filter.ts';
 import { type ListQuery, readLimit } from '../query/list.ts';
 import { placeIn } from '../query/order.ts';
@@ -98,15 +98,19 @@ function nestedConnection(
     (info.get('hasNextPage')?.length ?? 0) * LONGEST_COUNT +
     (info.get('hasPreviousPage')?.length ?? 0) * LONGEST_COUNT +
     ends * longestCursor(list, true);
+  let names: ReturnType<typeof queryNames> | undefined;
+  // As if the records were asked for by themselves, so that either list goes on where the other ends.
+  const nameOf = (key: unknown) => {
+    names ??= queryNames(target, where, order);
+    return names(field.kind === 'inverse' ? equal(field.reference.column, key) : undefined);
+  };
   const paged = {
     places: everywhere || atEnds,
     more: info.has('hasNextPage') || info.has('hasPreviousPage'),
     count,
     complete: (page: Listing, key: unknown) => {
-      // As if the records were asked for by themselves, so that either list goes on where the other ends.
-      const own = field.kind === 'inverse' ? all([equal(field.reference.column, key), where]) : where;
-      const query = everywhere || atEnds ? queryName(target, own, order) : '';
-      return connectionOf(page, list, query, everywhere, atEnds);
+      const isNamed = (everywhere || atEnds) && page.nodes.length > 0;
+      return connectionOf(page, list, isNamed ? nameOf(key) : '', everywhere, atEnds);
     },
   };
   return { relation: { as, field, selection: connection.selection(list, true), list, paged }, bytes };

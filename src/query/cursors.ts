@@ -51,7 +51,7 @@ export function longestCursor(
   { where, order }: { readonly where: Filter; readonly order: Order },
   isNested = false,
 ): number {
-  const parents = Math.min(MOST_PARENTS, parentsIn(where).length + Number(isNested));
+  const parents = Math.min(MOST_PARENTS, partsOf(where).filter(isParent).length + Number(isNested));
   // `["` and `"]` around the name of the query, and a comma before each value.
   let bytes = LONGEST_NAME + parents * LONGEST_BELOW + 4;
   for (const { column } of order) bytes += 1 + longestOf(column);
@@ -86,21 +86,57 @@ export function placeOf(
  * as `/posts?authorId=1`, is that record's own list too, so its name says besides what it is called there.
  */
 export function queryName(resource: Resource, where: Filter, order: Order): string {
+  return queryNames(resource, where, order)();
+}
+
+/**
+ * The same of the lists of many records, each with a part of its own: the rest, which may be a megabyte, is put into words
+ * once for all of them.
+ */
+export function queryNames(resource: Resource, where: Filter, order: Order): (own?: Filter) => string {
+  const { parents, others } = termsOf(where);
+  const around = aroundTerms(resource, order);
+  const text = (asked: readonly string[]) => around(together([...asked, ...others]));
+  return (own) => {
+    const term = own && canonical(own);
+    const asked = term === undefined ? parents : [term, ...parents.filter((each) => each !== term)];
+    const names = asked
+      .map((parent) => nameBelow(text(asked.filter((each) => each !== parent))))
+      .sort()
+      .slice(0, MOST_PARENTS);
+    return [wholeName(text(asked)), ...names].join('.');
+  };
+}
+
+/** Characters; a longer filter is known by its hash, so that no record's name is made of all of it. */
+const LONGEST_TERMS = 1000;
+
+/** What the parts of a filter say; the parents among them are few where there is a record, for it refers to one by each field. */
+function termsOf(where: Filter): { readonly parents: readonly string[]; readonly others: readonly string[] } {
   const parts = partsOf(where);
-  const names = parentsIn(where)
-    .map((parent) => nameBelow(resource, all(parts.filter((part) => part !== parent)), order))
-    .sort()
-    .slice(0, MOST_PARENTS);
-  return [wholeName(resource, where, order), ...names].join('.');
+  const parents = distinct(parts.filter(isParent).map(canonical));
+  const others = distinct(parts.filter((part) => !isParent(part)).map(canonical));
+  const length = others.reduce((sum, term) => sum + term.length, 0);
+  if (length <= LONGEST_TERMS) return { parents, others };
+  return { parents, others: [`#${Bun.hash(together(others)).toString(36)}`] };
+}
+
+function distinct(terms: readonly string[]): readonly string[] {
+  return terms.length > 1 ? [...new Set(terms)] : terms;
+}
+
+/** What `canonical` makes of filters that say so, all together. */
+function together(terms: readonly string[]): string {
+  return terms.length === 1 && terms[0] !== undefined ? terms[0] : `all(${terms.toSorted().join()})`;
 }
 
 function partsOf(where: Filter): readonly Filter[] {
   return where.is === 'all' ? where.of : [where];
 }
 
-/** Where it asks for all that refer to one record. */
-function parentsIn(where: Filter): readonly Filter[] {
-  return partsOf(where).filter((part) => part.is === 'eq' && part.column.reference);
+/** Whether it asks for all that refer to one record. */
+function isParent(part: Filter): boolean {
+  return part.is === 'eq' && part.column.reference !== undefined;
 }
 
 /**
@@ -113,29 +149,31 @@ export function isNameOf(
   order: Order,
   isNested: boolean,
 ): (name: string) => boolean {
-  const whole = wholeName(resource, where, order);
-  const below = isNested ? nameBelow(resource, where, order) : undefined;
+  const { parents, others } = termsOf(where);
+  // Names of before were made of the whole filter, however long, and of what it says twice.
+  const terms = new Set([together([...parents, ...others]), canonical(where)]);
+  const texts = [...terms].map(aroundTerms(resource, order));
+  const wholes = texts.map(wholeName);
+  const below = isNested ? texts.map(nameBelow) : [];
   return (name) => {
-    const [own, ...others] = name.split('.');
-    return own === whole || (below !== undefined && others.includes(below));
+    const [own = '', ...besides] = name.split('.');
+    return wholes.includes(own) || below.some((each) => besides.includes(each));
   };
 }
 
-function wholeName(resource: Resource, where: Filter, order: Order): string {
-  return Bun.hash(textOf(resource, where, order)).toString(36);
+function wholeName(text: string): string {
+  return Bun.hash(text).toString(36);
 }
 
 /** What a list is called among those of the records that it belongs to. */
-function nameBelow(resource: Resource, where: Filter, order: Order): string {
-  return Bun.hash.crc32(textOf(resource, where, order)).toString(36);
+function nameBelow(text: string): string {
+  return Bun.hash.crc32(text).toString(36);
 }
 
-function textOf(resource: Resource, where: Filter, order: Order): string {
-  return [
-    resource.name,
-    canonical(where),
-    ...order.map(({ column, descending }) => `${descending ? '-' : ''}${column.name}`),
-  ].join('\n');
+/** The text that a name is a hash of. */
+function aroundTerms(resource: Resource, order: Order): (terms: string) => string {
+  const by = order.map(({ column, descending }) => `\n${descending ? '-' : ''}${column.name}`).join('');
+  return (terms) => `${resource.name}\n${terms}${by}`;
 }
 
 function abridged(order: Order, place: Place): Abridged {

@@ -1,10 +1,15 @@
 /** A connection makes cursors where they are asked for, and reads what they are made of only then. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { type AppUnderTest, databases, openApp } from '../app.ts';
 
-const sdl = 'type Note @resource { id: ID!  text: String! }';
-const data = { notes: ['c', 'a', 'b'].map((text) => ({ text: text.repeat(600) })) };
+const sdl = `
+  type Note @resource { id: ID!  text: String!  lines: [Line!]! }
+  type Line @resource { id: ID!  note: Note!  text: String! }`;
+const data = {
+  notes: ['c', 'a', 'b'].map((text) => ({ text: text.repeat(600) })),
+  lines: Array.from({ length: 9 }, (_, at) => ({ noteId: (at % 3) + 1, text: 'x' })),
+};
 
 const asked: [fields: string, reads: boolean][] = [
   ['edges { node { id } }', false],
@@ -62,5 +67,31 @@ describe.each([...databases])('on %s', (database) => {
       edges: [],
       pageInfo: { startCursor: null, endCursor: null },
     });
+  });
+
+  test('a long filter is looked at once for all records, and its cursors lead on through both doors', async () => {
+    const hashed = spyOn(Bun.hash, 'crc32');
+    const text = 'x'.repeat(100_000);
+    const page = async (after: string | null) => {
+      const { data, errors } = await app.graphql(
+        `query($text: String, $after: String) { notes { id
+          linesConnection(first: 1, after: $after, where: { text: { ne: $text } }) { edges { cursor node { id } } } } }`,
+        { text, after },
+      );
+      expect(errors).toBeUndefined();
+      return data.notes.map((each: any) => each.linesConnection.edges[0]);
+    };
+    const first = await page(null);
+    const bytes = hashed.mock.calls.reduce((sum, [given]) => sum + (given as string).length, 0);
+    hashed.mockRestore();
+    expect(bytes).toBeLessThan(text.length);
+    expect(first.map(({ node }: any) => node.id)).toEqual(['1', '2', '3']);
+    const { data } = await app.graphql(
+      `query($text: String, $after: String) {
+        linesConnection(after: $after, where: { noteId: { eq: "2" }, text: { ne: $text } }) { edges { node { id } } } }`,
+      { text, after: first[1].cursor },
+    );
+    expect(data.linesConnection.edges.map(({ node }: any) => node.id)).toEqual(['5', '8']);
+    expect((await page(first[0].cursor)).map(({ node }: any) => node.id)).toEqual(['4', '2', '3']);
   });
 });
