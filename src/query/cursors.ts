@@ -1,6 +1,6 @@
 /** The text of a place in an order: opaque to clients, bound to its query, and short whatever the place is made of. */
 
-import { folded } from '../schema/folding.ts';
+import { foldedBeginning } from '../schema/folding.ts';
 import type { Column, Resource } from '../schema/model.ts';
 import { isScalar, longestOf } from '../schema/values.ts';
 import { all, any, canonical, equal, everything, type Filter } from './filter.ts';
@@ -195,7 +195,8 @@ function leadOf(order: Order, place: Place): Pick<Abridged, 'lead' | 'cut'> {
     const bytes = bytesOf(value, room);
     if (bytes > room) {
       const column = order[index]?.column;
-      const text = typeof value === 'string' ? beginningOf(column?.folded ? folded(value) : value, room) : '';
+      const whole = typeof value === 'string' ? value : '';
+      const text = beginningOf(column?.folded ? foldedBeginning(whole, LONG_TEXT) : whole, room);
       // Of a text that has a form, such as a date, a part is nothing to compare with.
       const cut = text !== '' && column !== undefined && admits(column, text);
       return { lead: cut ? [...lead, text] : lead, cut };
@@ -237,8 +238,27 @@ function bytesOfCharacter(code: number): number {
   return code < 0x10000 ? 3 : 4;
 }
 
-export function digestOf(place: Place): string {
-  return Bun.CryptoHasher.hash('sha256', JSON.stringify(place)).subarray(0, 16).toString('base64url');
+/** Characters of a text that are looked at one by one: a page can have a hundred texts of a megabyte. */
+const LONG_TEXT = 1000;
+const OF_LONG = '~';
+
+/** A long text counts by its length and a fast hash, without being written as JSON, and the digest says so. */
+function digestOf(place: Place): string {
+  const isLong = (value: unknown) => typeof value === 'string' && value.length > LONG_TEXT;
+  if (!place.some(isLong)) return digested(place, 16);
+  const short = place.map((value) =>
+    isLong(value) ? [String(value).length, Bun.hash(String(value)).toString(36)] : value,
+  );
+  return OF_LONG + digested(short, 15);
+}
+
+/** Cursors of before have digests of whole texts, however long. */
+export function isDigestOf(digest: string, place: Place): boolean {
+  return digest === (digest.startsWith(OF_LONG) ? digestOf(place) : digested(place, 16));
+}
+
+function digested(values: readonly unknown[], bytes: number): string {
+  return Bun.CryptoHasher.hash('sha256', JSON.stringify(values)).subarray(0, bytes).toString('base64url');
 }
 
 /** Clients can write cursors too: each value must be one that the column could have. */

@@ -73,6 +73,16 @@ export function folded(text: string): string {
   return normalized(foldedCase(normalized(text, 'NFC')), 'NFC');
 }
 
+/** What changes nothing before it: no mark, nor the rest of a Hangul or Kirat Rai letter, nor half of a character. */
+const APART = /[^\p{M}\p{Cs}\u1161-\u11c2\u{16d67}\u{16d68}]/u;
+
+/** What `folded(text)` begins with, from no more than so many units of a text that may have a million. */
+export function foldedBeginning(text: string, most: number): string {
+  let end = most;
+  while (end > 0 && end < text.length && !APART.test(String.fromCodePoint(text.codePointAt(end) ?? 0))) end--;
+  return folded(text.slice(0, end));
+}
+
 /** Without a normal form around it. */
 export function foldedCase(text: string): string {
   table ??= foldings();

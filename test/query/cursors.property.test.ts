@@ -1,8 +1,8 @@
-/** What cursors belong to: names that stay what they were, and that are taken in either form. */
+/** Cursors stay what they were, name what they belong to, and cost little however long the filter and the values are. */
 
 import { expect, spyOn, test } from 'bun:test';
 import fc from 'fast-check';
-import { isNameOf, queryName, queryNames } from '../../src/query/cursors.ts';
+import { cursorTo, isDigestOf, isNameOf, queryName, queryNames } from '../../src/query/cursors.ts';
 import { all, any, canonical, equal, type Filter, not } from '../../src/query/filter.ts';
 import { type Order, totalOrder } from '../../src/query/order.ts';
 import type { Resource } from '../../src/schema/model.ts';
@@ -11,7 +11,7 @@ import { readSchema } from '../../src/schema/read.ts';
 const sdl = `
   type User @resource { id: ID!  posts: [Post!]! }
   type Tag @resource { id: ID!  posts: [Post!]! }
-  type Post @resource { id: ID!  title: String  stars: Int  author: User!  tag: Tag }`;
+  type Post @resource { id: ID!  title: String @caseless  text: String  stars: Int  author: User!  tag: Tag }`;
 
 const post = readSchema(sdl).model?.byType.get('Post') as Resource;
 const columnOf = (name: string) => post.columns.find((column) => column.name === name) ?? post.key;
@@ -104,4 +104,69 @@ test('of a long filter, or of one that repeats itself, no record has more than a
       expect(Math.max(...lengths)).toBeLessThan(1500);
     }),
   );
+});
+
+const formerDigest = (place: readonly unknown[]) =>
+  new Bun.CryptoHasher('sha256').update(JSON.stringify(place)).digest().subarray(0, 16).toString('base64url');
+const contentOf = (cursor: string) => JSON.parse(Buffer.from(cursor, 'base64url').toString());
+const orders = ['title', 'text'].map((name) =>
+  totalOrder(post, [{ column: columnOf(name), descending: false }]),
+);
+const letters = (minLength: number, maxLength: number) =>
+  fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength, maxLength, size: 'max' });
+
+test('the cursors of values up to a thousand characters stay what they were', () => {
+  fc.assert(
+    fc.property(letters(0, 1000), fc.nat(), fc.constantFrom(...orders), (text, id, order) => {
+      const whole = Buffer.from(JSON.stringify(['name', text, id])).toString('base64url');
+      const cut = {
+        digest: formerDigest([text, id]),
+        key: id,
+        begins: false,
+        lead: [text.slice(0, 137)],
+        cut: true,
+      };
+      const abridged = Buffer.from(JSON.stringify(['name', cut])).toString('base64url');
+      expect(cursorTo('name', order, [text, id])).toBe(whole.length <= 420 ? whole : abridged);
+    }),
+  );
+});
+
+test('a longer value is known by its digest, by that of before as well, and no other is', () => {
+  fc.assert(
+    fc.property(letters(1001, 5000), fc.nat(), fc.nat(), (text, id, at) => {
+      const place = [text, id];
+      const cursor = cursorTo('name', order, place);
+      expect(cursor.length).toBeLessThanOrEqual(420);
+      const { digest, lead } = contentOf(cursor)[1];
+      expect(lead).toEqual([text.slice(0, 137)]);
+      const index = at % text.length;
+      const changed = `${text.slice(0, index)}d${text.slice(index + 1)}`;
+      for (const each of [digest, formerDigest(place)]) {
+        expect(isDigestOf(each, place)).toBe(true);
+        for (const other of [
+          [changed, id],
+          [text, id + 1],
+          [`${text}a`, id],
+          [null, id],
+        ])
+          expect(isDigestOf(each, other)).toBe(false);
+      }
+    }),
+  );
+});
+
+test('of a text of a megabyte, a cursor folds and writes out no more than a beginning', () => {
+  const text = 'Ab ç'.repeat(250_000);
+  for (const order of orders) {
+    const [folding, digesting] = [spyOn(String.prototype, 'normalize'), spyOn(Bun.CryptoHasher, 'hash')];
+    cursorTo('name', order, [text, 1]);
+    const lengths = [
+      ...folding.mock.contexts.map((each) => String(each).length),
+      ...digesting.mock.calls.map(([, given]) => String(given).length),
+    ];
+    folding.mockRestore();
+    digesting.mockRestore();
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(1000);
+  }
 });

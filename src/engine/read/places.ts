@@ -1,6 +1,6 @@
 /** Finds the places that cursors had no room for: the records that they were made from have them. */
 
-import { type Abridged, digestOf, fromLead, isAbridged } from '../../query/cursors.ts';
+import { type Abridged, fromLead, isAbridged, isDigestOf } from '../../query/cursors.ts';
 import { all, equal, type Filter } from '../../query/filter.ts';
 import type { ListQuery } from '../../query/list.ts';
 import { type Order, type Place, placeIn, reversed } from '../../query/order.ts';
@@ -73,7 +73,7 @@ function* placeAt(
 ): Program<Place | undefined> {
   const columns = order.map(({ column }) => column);
   const among = (rows: readonly Row[]) =>
-    rows.map((row) => placeIn(order, row)).find((place) => digestOf(place) === digest);
+    rows.map((row) => placeIn(order, row)).find((place) => isDigestOf(digest, place));
   if (!begins) return among(yield* run(select(resource, columns, all([equal(resource.key, key), where]))));
   const candidates = all([{ is: 'startsWith', column: resource.key, value: key }, where]);
   for (let after: Place | undefined; ; ) {
