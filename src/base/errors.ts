@@ -134,7 +134,7 @@ export const catalogue = {
   },
   BODY_TOO_LARGE: {
     status: 413,
-    meaning: 'The request body is larger than `LIMIT_BODY` bytes, or is sent in more than 16,384 chunks.',
+    meaning: 'The request body is larger than `LIMIT_BODY` bytes.',
   },
   URL_TOO_LONG: {
     status: 414,
