@@ -1,5 +1,6 @@
 /** Work that arrives in one turn of the event loop is done at its end, one after the other. */
 
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Soon } from './soon.ts';
 
 /**
@@ -44,10 +45,15 @@ export function afterBatch(work: () => void): void {
   else setImmediate(work);
 }
 
+/** Whoever is first in a batch must not have the others work in its name. */
+const inNobodysName = AsyncLocalStorage.snapshot();
+
 /** Two, one after the other: between them all promises are told what the first has settled. */
 function begin(): void {
-  setImmediate(work);
-  setImmediate(end);
+  inNobodysName(() => {
+    setImmediate(work);
+    setImmediate(end);
+  });
 }
 
 function work(): void {

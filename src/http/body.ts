@@ -1,5 +1,6 @@
 /** Reads a request body within bounds and makes a JSON object of it. */
 
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterArrivals, inBatch } from '../base/batch.ts';
 import { DuetError } from '../base/errors.ts';
 import type { Soon } from '../base/soon.ts';
@@ -68,12 +69,13 @@ function waitedFor<T>(
       wait = waiting(bytes.byteLength);
       waits.add(wait);
       const now = performance.now();
+      const inItsName = AsyncLocalStorage.snapshot();
       inBatch(() => {
         if (!isOver()) return;
         try {
           // Who has waited is admitted anew.
           load.admit(now);
-          resolve(use(bytes));
+          resolve(inItsName(use, bytes));
         } catch (error) {
           reject(error);
         }

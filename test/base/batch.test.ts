@@ -1,6 +1,7 @@
 /** Small work of one turn of the event loop, done in a row at its end. */
 
 import { expect, spyOn, test } from 'bun:test';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterBatch, inBatch } from '../../src/base/batch.ts';
 
 const turned = () => new Promise(setImmediate);
@@ -76,4 +77,13 @@ test('nobody waits for more than a stretch of it', async () => {
   setImmediate(() => done.push('somebody else'));
   await Promise.all(all);
   expect(done).toEqual(['a', 'somebody else', 'b', 'c']);
+});
+
+test('whoever is first in a batch does not have the others work in its name', async () => {
+  const names = new AsyncLocalStorage<string>();
+  const seen = await Promise.all([
+    names.run('first', () => inBatch(() => names.getStore())),
+    inBatch(() => names.getStore()),
+  ]);
+  expect(seen).toEqual([undefined, undefined]);
 });
