@@ -570,7 +570,7 @@ test('a standby is promoted under load: nothing acknowledged is lost, and nobody
           one.graphql(`{ notes(where: { title: { eq: "${known}" } }) { title } }`, {}, mark),
         ];
         for (const read of await within(20_000, Promise.all(reads))) {
-          const isAway = read.status === 503 || read.body.errors?.[0].extensions.code === 'UNAVAILABLE';
+          const isAway = read.status === 503 || read.body?.errors?.[0]?.extensions?.code === 'UNAVAILABLE';
           if (!isAway && !JSON.stringify(read.body).includes(`"${known}"`)) lies.push({ known, read });
         }
       }
