@@ -99,6 +99,14 @@ test('what many lists answer, up to their limit, is looked at by the clock; so i
   const per = { column: book.columns.find(({ name }) => name === 'clubId') as Column, values: ids(100) };
   const related = (limit: number) => select(book, [book.key], undefined, { per, limit });
   expect([isSure(related(10)), isSure(related(600))]).toEqual([true, false]);
+  // The first page of an export has the lists of few records.
+  const few = (limit: number) =>
+    select(book, [book.key], undefined, { per: { ...per, values: ids(8) }, limit });
+  const isRead = (statement: Statement) => {
+    const { sql, parameters } = compiler.compile(statement);
+    return new Bounds(database).allowance('each page').admits(statement, sql, parameters) > 0;
+  };
+  expect([isRead(few(10)), isRead(few(600))]).toEqual([true, false]);
   const through = { resource: seat, far: seat.key, where: undefined };
   const linked = select(book, [book.key], filterOf(book, { id: { eq: 1 } }), {
     per: { ...per, through },

@@ -4,7 +4,7 @@ import type { Database } from 'bun:sqlite';
 import { quote } from '../sql/dialect.ts';
 import type { Query, Statement } from '../statements.ts';
 import { type Cost, DOUBTFUL, LONG, LONGEST_MS, NOTHING, sure, timed } from './cost.ts';
-import { BYTES, countOf, givenTo, waysIn } from './given.ts';
+import { answeredOf, BYTES, countOf, givenTo, waysIn } from './given.ts';
 import { keyIn, named, seeksIn, valuesIn } from './keyed.ts';
 import { looksAt, type Plan, planOf, type Reading } from './plan.ts';
 import { costOfSearch } from './search-cost.ts';
@@ -33,6 +33,8 @@ const FOLLOWING_MS = 500;
 const FEW_SOUGHT = 1_000;
 /** So many rows of related lists are put in order in some milliseconds. */
 const FEW_ROWS = 5_000;
+/** A page of an export may have the lists of so many records, however few the first has. */
+const PAGE_LISTS = 250;
 /** How long a statement that took long is not tried here again. */
 const LONG_MS = 5_000;
 
@@ -223,7 +225,10 @@ export class Bounds implements Allowance {
         : 0;
     // Any number of links may lead to the same record.
     const isFew =
-      sought <= FEW_SOUGHT && given <= FEW_SOUGHT && !per?.through && rowsOf(statement, given) <= FEW_ROWS;
+      sought <= FEW_SOUGHT &&
+      given <= FEW_SOUGHT &&
+      !per?.through &&
+      answeredOf(statement, isPage ? Math.max(given, PAGE_LISTS) : given) <= FEW_ROWS;
     if (loops === 0 && offset === 0) {
       const taken = isFew && !(leadsOn && this.#sizes.isLarge) ? sure : timed;
       if (isLight) return carried === 0 ? taken(sought) : timed(sought + carried);
@@ -336,13 +341,6 @@ export class Bounds implements Allowance {
 }
 
 const none: readonly Look[] = [];
-
-/** How many are answered of so many lists, where that is limited for each. */
-function rowsOf(statement: Reading, given: number): number {
-  return statement.do === 'select' && statement.per && statement.limit !== undefined
-    ? given * statement.limit
-    : 0;
-}
 
 function costOf(looks: readonly Look[], bytesIn: (look: Look) => number): number {
   return looks.reduce((sum, look) => sum + (look.weight * bytesIn(look)) / BYTES, 0);

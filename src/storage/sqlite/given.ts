@@ -5,6 +5,7 @@ import type { Resource } from '../../schema/model.ts';
 import { indexesOf } from '../evolve/tables.ts';
 import type { Match, Row, Statement, Table } from '../statements.ts';
 import { lengthsOf, splitBy } from '../words.ts';
+import type { Reading } from './plan.ts';
 import { bytesOf, weightOf } from './texts.ts';
 
 /** How many bytes that are looked at, or written, cost as much as a test. */
@@ -45,4 +46,11 @@ export function bytesIn(set: Row): number {
   let bytes = 0;
   for (const name in set) bytes += bytesOf(set[name]);
   return bytes;
+}
+
+/** How many are answered of so many lists, where that is limited for each. */
+export function answeredOf(statement: Reading, given: number): number {
+  return statement.do === 'select' && statement.per && statement.limit !== undefined
+    ? given * statement.limit
+    : 0;
 }
