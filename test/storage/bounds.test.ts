@@ -144,6 +144,18 @@ test('indexes of several columns are ways to plan', () => {
   ]).toEqual([0, 8]);
 });
 
+test('alternatives are planned with all conditions beside them, each', () => {
+  const eq = (count: number) => ids(count).map((id) => ({ id: { eq: id } }));
+  const and = ids(150).map((at) => ({ code: { eq: `t${at}` } }));
+  const books = (count: number) =>
+    select(book, [book.key], filterOf(book, { or: eq(count), and }), { limit: 1 });
+  const isPlanned = (count: number) => {
+    const { sql, parameters } = compiler.compile(books(count));
+    return new Bounds(database).admits(books(count), sql, parameters) > 0;
+  };
+  expect([isPlanned(2), isPlanned(170)]).toEqual([true, false]);
+});
+
 test('of many tables that nobody has measured yet some are, and the others a moment later', async () => {
   const sizes = new Sizes(database);
   expect([sizes.heldBy(upper)?.rows, sizes.heldBy(lower)]).toEqual([7_000, undefined]);

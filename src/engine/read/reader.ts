@@ -19,9 +19,8 @@ import { aggregate, answerOf, get, list, type Node, statementOf, stepsOf } from 
 const MANY = 2_000;
 
 /** To count many, and to write them down, each takes its time: others have their turn in between. */
-function afterOthers<A extends Answer<Read>>(answer: A): Soon<A> {
-  const nodes = answer && 'nodes' in answer ? (answer.nodes as readonly Node[]) : answer;
-  if (!Array.isArray(nodes) || nodes.length <= MANY) return answer;
+function afterOthers<A extends Answer<Read>>(answer: A, { objects }: Budget): Soon<A> {
+  if (objects <= MANY) return answer;
   return new Promise<void>((resolve) => setImmediate(resolve)).then(() => answer);
 }
 
@@ -119,17 +118,21 @@ export class Reader {
   alone(operation: Permitted<Read>, deadline: Deadline): Soon<Answer<Read>> {
     const limits = this.#limits;
     const steps = stepsOf(operation);
-    if (steps !== 'one')
-      return then(
-        this.#storage.read(() => performRead(operation, new Budget(limits)), steps, deadline),
-        afterOthers,
-      );
+    if (steps !== 'one') {
+      let budget = new Budget(limits);
+      const program = () => {
+        // It may be begun anew, in another process.
+        budget = new Budget(limits);
+        return performRead(operation, budget);
+      };
+      return then(this.#storage.read(program, steps, deadline), (answer) => afterOthers(answer, budget));
+    }
     // What names no record needs no look.
     if (operation.do === 'get' && operation.key === undefined) return null;
     const budget = new Budget(limits);
     const key = operation.do === 'get' ? operation.key : undefined;
     const rows = this.#prepared(operation, budget)(key, deadline);
-    return then(rows, (found) => afterOthers(answerOf(operation, found, budget)));
+    return then(rows, (found) => afterOthers(answerOf(operation, found, budget), budget));
   }
 
   #prepared(operation: Permitted<Read>, budget: Budget): Prepared {

@@ -3,18 +3,16 @@
 import type { Database } from 'bun:sqlite';
 import { quote } from '../sql/dialect.ts';
 import type { Query, Statement } from '../statements.ts';
-import { type Cost, DOUBTFUL, LONG, LONGEST_MS, NOTHING, sure, timed } from './cost.ts';
-import { answeredOf, BYTES, countOf, givenTo, waysIn } from './given.ts';
+import { type Cost, DOUBTFUL, LONG, LONGEST_MS, MOST_TESTS, NOTHING, sure, timed } from './cost.ts';
+import { answeredOf, BYTES, countOf, givenTo, pairsIn, waysIn } from './given.ts';
 import { keyIn, named, seeksIn, valuesIn } from './keyed.ts';
 import { looksAt, type Plan, planOf, type Reading } from './plan.ts';
 import { costOfSearch } from './search-cost.ts';
-import { MOST_ROWS, Sizes } from './sizes.ts';
+import { MOST_AT_ONCE, MOST_ROWS, Sizes } from './sizes.ts';
 import { keptStatements } from './statement-cache.ts';
-import { ASSUMED, held, type Look, lengthIn, type Part, read, weightOf } from './texts.ts';
+import { ASSUMED, held, type Look, lengthIn, measuredOf, type Part, read, weightOf } from './texts.ts';
 import { SHORT_FILE, WriteCost } from './write-cost.ts';
 
-/** What one read may cost here, in conditions that are tested: some ten milliseconds. */
-const MOST_TESTS = 100_000;
 /** What it costs to change a few rows. */
 const FEW_CHANGES = 1_000;
 /** What it costs to come to a row, beside testing it. */
@@ -27,6 +25,8 @@ const PAGE = 4;
 const FEW_LOOKS = 1;
 /** To plan joins with more ways than these may take longer than to carry them out. */
 const MOST_WAYS = 16;
+/** The same of alternatives, each of which is planned with all conditions beside it. */
+const MOST_PAIRS = 40_000;
 /** How long a page may take that is no longer to be read elsewhere. */
 const FOLLOWING_MS = 500;
 /** So many values of a list are sought in no time. */
@@ -112,9 +112,7 @@ export class Bounds implements Allowance {
     return now + (within === LONGEST_MS ? this.#longest(now) : within);
   }
 
-  #longest(now: number): number {
-    return now < this.#wasLongUntil ? DOUBTFUL.within : LONGEST_MS;
-  }
+  readonly #longest = (now: number) => (now < this.#wasLongUntil ? DOUBTFUL.within : LONGEST_MS);
 
   /** After others have written, nobody knows how much. */
   recount(): void {
@@ -195,7 +193,7 @@ export class Bounds implements Allowance {
     const listed = (where ? valuesIn(where) : 0) + (having ? valuesIn(having) : 0);
     let kept = this.#plans.get(sql);
     if (!kept) {
-      if (waysIn(where) + waysIn(having) > MOST_WAYS) return LONG;
+      if (waysIn(where) + waysIn(having) > MOST_WAYS || pairsIn(where) > MOST_PAIRS) return LONG;
       kept = { plan: planOf(this.#database, statement, sql), longUntil: 0 };
       this.#plans.set(sql, kept);
     }
@@ -216,12 +214,17 @@ export class Bounds implements Allowance {
     const isLight = weight < FEW_LOOKS && (!isMany || (conditions <= 1 && !leadsOn));
     const sought = seeks > given ? Math.max(listed, seeks) : listed;
     const isPage = of === 'each page';
-    const part =
-      plan.where === undefined || isPage ? undefined : { where: plan.where, parameters: [parameters[0]] };
+    // The lists of few records may have any number of rows, and all of them would be measured.
+    const part = () =>
+      plan.where === undefined ||
+      isPage ||
+      (plan.rows && this.#sizes.count(plan.rows, [parameters[0]]) > MOST_ROWS)
+        ? undefined
+        : { where: plan.where, parameters: [parameters[0]] };
     // In a small file all that there is to carry is little.
     const carried =
       plan.sorted.length > 0 && this.#sizes.isLarge
-        ? this.#costOfSorting(statement, plan, given, part ?? named(statement, parameters), left)
+        ? this.#costOfSorting(statement, plan, given, () => part() ?? named(statement, parameters), left)
         : 0;
     // Any number of links may lead to the same record.
     const isFew =
@@ -246,12 +249,12 @@ export class Bounds implements Allowance {
     const taken = isKnown ? sure : timed;
     // It is looked at the clock between two rows, and not within one; nor for groups, when no row is visited any more.
     const mayWatch = plan.isWatchable && !having && !isPage;
-    const looks = (!isLight || leadsOn) && mayBeLong ? looksAt(statement, plan) : none;
+    const looks = (!isLight || leadsOn) && mayBeLong ? looksAt(statement, plan) : [];
     if (loops === 0) {
       // Their texts are not read, but each may be on a page of its own.
       const passed = offset * VISIT * (this.#sizes.isLarge ? PAGE : 1);
       const bare = sought + seeks * conditions + passed + carried;
-      const cost = bare + this.#costOfLooks(looks, seeks, named(statement, parameters), left - bare);
+      const cost = bare + this.#costOfLooks(looks, seeks, () => named(statement, parameters), left - bare);
       if (cost <= left || bare > left || !mayWatch || this.#sizes.know(plan.leadsTo)) return taken(cost);
       return this.#costOfLooks(looks, 1) > MOST_TESTS ? timed(cost) : DOUBTFUL;
     }
@@ -282,7 +285,7 @@ export class Bounds implements Allowance {
     statement: Reading,
     { sorted }: Plan,
     given: number,
-    part: Part | undefined,
+    part: () => Part | undefined,
     left: number,
   ): number {
     if (statement.do !== 'select') return 0;
@@ -298,13 +301,15 @@ export class Bounds implements Allowance {
   #costOfLooks(
     looks: readonly Look[],
     rows: number,
-    part?: Part,
+    partOf?: () => Part | undefined,
     left = Number.POSITIVE_INFINITY,
     repeats = false,
   ): number {
     const cost = costOf(looks, (look) => this.#bytesIn(look, rows, repeats));
-    const own = cost > left && part ? looks.find(({ isReached }) => !isReached) : undefined;
-    if (!own) return cost;
+    const own = cost > left ? looks.find(({ isReached }) => !isReached) : undefined;
+    if (!own || Math.min(rows, MOST_ROWS) * measuredOf(own.table) > MOST_AT_ONCE) return cost;
+    const part = partOf?.();
+    if (!part) return cost;
     const found = held(this.#database, own.table, MOST_ROWS, part);
     return costOf(looks, (look) => {
       if (look.isReached) return this.#bytesIn(look, rows, repeats);
@@ -339,8 +344,6 @@ export class Bounds implements Allowance {
     return counted <= MOST_ROWS ? counted : Number.POSITIVE_INFINITY;
   }
 }
-
-const none: readonly Look[] = [];
 
 function costOf(looks: readonly Look[], bytesIn: (look: Look) => number): number {
   return looks.reduce((sum, look) => sum + (look.weight * bytesIn(look)) / BYTES, 0);

@@ -1,5 +1,7 @@
 /** What a statement is taken to cost in the serving process, and how long it may take there. */
 
+/** What one read may cost here, in conditions that are tested: some ten milliseconds. */
+export const MOST_TESTS = 100_000;
 /** How long one program may keep this process from everything else; on a busy machine a short one takes long, too. */
 export const LONGEST_MS = 100;
 /** How long a statement may take here that is taken for longer, where it mostly is not. */

@@ -14,7 +14,7 @@ const MOST_LARGE_ROWS = 1_000;
 const MOST_MEASURED = 250_000;
 const MEASURING_MS = 500;
 /** Of a single table. */
-const MOST_AT_ONCE = 400_000;
+export const MOST_AT_ONCE = 400_000;
 /** What it costs at the most to count the rows of a table in a large file. */
 const COUNTED = 100_000;
 /** How long a table counts as small without being looked at again. */

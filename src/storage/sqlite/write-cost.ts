@@ -5,11 +5,12 @@ import type { Filter } from '../../query/filter.ts';
 import type { Resource } from '../../schema/model.ts';
 import { indexesOf } from '../evolve/tables.ts';
 import { type Delete, type Filled, type Statement, type Table, textIn } from '../statements.ts';
+import { MOST_TESTS } from './cost.ts';
 import { BYTES, bytesIn, splittingOf } from './given.ts';
 import { keyIn, keysOf, named } from './keyed.ts';
 import type { Reading } from './plan.ts';
-import { MOST_ROWS, type Sizes } from './sizes.ts';
-import { held, lengthIn, read } from './texts.ts';
+import { MOST_AT_ONCE, MOST_ROWS, type Sizes } from './sizes.ts';
+import { held, lengthIn, measuredOf, read } from './texts.ts';
 
 /** What it costs to change a row; and, in a large file, a page that has it or an index of it. */
 const CHANGE = 50;
@@ -17,7 +18,7 @@ const CHANGED_PAGE = 150;
 /** A new row is written, and not looked for. */
 const NEW = 0.5;
 /** In a smaller file all texts together are short. */
-export const SHORT_FILE = BYTES * 100_000;
+export const SHORT_FILE = BYTES * MOST_TESTS;
 
 export type Writing = Exclude<Statement, Reading | Filled>;
 
@@ -37,7 +38,8 @@ export class WriteCost {
         const keys = keysOf(where);
         this.#sizes.grew(resource, 0, set, keys);
         const row = keys === 1 ? CHANGE : this.#ofRow(resource, (name) => Object.hasOwn(set, name));
-        return keys * (row + bytesIn(set) / BYTES) + this.#changed(resource, where) + splittingOf(statement);
+        const bare = keys * (row + bytesIn(set) / BYTES) + splittingOf(statement);
+        return bare + this.#changed(resource, where, bare);
       }
       case 'update all': {
         const { resource, columns, rows } = statement;
@@ -59,7 +61,8 @@ export class WriteCost {
       case 'bury': {
         const { resource, where } = statement;
         const keys = keysOf(where);
-        return keys * (keys === 1 ? CHANGE : this.#ofRow(resource)) + this.#changed(resource, where);
+        const bare = keys * (keys === 1 ? CHANGE : this.#ofRow(resource));
+        return bare + this.#changed(resource, where, bare);
       }
       default:
         return 0;
@@ -92,8 +95,12 @@ export class WriteCost {
   }
 
   /** Rows that are changed are written anew, with all of their texts. */
-  #changed(resource: Table, where: Filter): number {
-    const part = keysOf(where) > 1 && this.#sizes.bytes > SHORT_FILE ? named({ resource, where }) : undefined;
+  #changed(resource: Table, where: Filter, bare = 0): number {
+    const keys = keysOf(where);
+    if (keys === 1 || bare > MOST_TESTS || this.#sizes.bytes <= SHORT_FILE) return 0;
+    // To measure them would itself take long.
+    if (Math.min(keys, MOST_ROWS) * measuredOf(resource) > MOST_AT_ONCE) return Number.POSITIVE_INFINITY;
+    const part = named({ resource, where });
     return part ? lengthIn(held(this.#database, resource, MOST_ROWS, part), read(resource)).all / BYTES : 0;
   }
 }
