@@ -281,7 +281,7 @@ function isMany(statement: Statement): boolean {
     statement.do === 'select'
       ? where?.is === 'eq' && where.column === resource.key
       : statement.by.length === 0;
-  return (per === undefined || limit === ENDLESS) && !isOne && Math.min(limit, most) > MANY;
+  return per === undefined && !isOne && Math.min(limit, most) > MANY;
 }
 
 /** Called for each row: however short it was taken to be to read them, nobody waits for all of them if it is not. */

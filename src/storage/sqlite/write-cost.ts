@@ -17,6 +17,8 @@ const CHANGE = 50;
 const CHANGED_PAGE = 150;
 /** A new row is written, and not looked for. */
 const NEW = 0.5;
+/** So many take no time, as do those that a commit has of many clients. */
+const FEW_NEW = 100;
 /** In a smaller file all texts together are short. */
 export const SHORT_FILE = BYTES * MOST_TESTS;
 
@@ -53,7 +55,9 @@ export class WriteCost {
       case 'insert all': {
         const { resource, rows } = statement;
         for (const row of rows) this.#sizes.grew(resource, 1, row);
-        return splittingOf(statement) + (rows.length > 1 ? rows.length * this.#ofRow(resource) * NEW : 0);
+        return (
+          splittingOf(statement) + (rows.length > FEW_NEW ? rows.length * this.#ofRow(resource) * NEW : 0)
+        );
       }
       case 'mend words':
         return splittingOf(statement);
