@@ -4,8 +4,8 @@ import type { Database } from 'bun:sqlite';
 import { quote } from '../sql/dialect.ts';
 import type { Query, Statement } from '../statements.ts';
 import { type Cost, DOUBTFUL, LONG, LONGEST_MS, MOST_TESTS, NOTHING, sure, timed } from './cost.ts';
-import { answeredOf, BYTES, countOf, givenTo, pairsIn, waysIn } from './given.ts';
-import { keyIn, named, seeksIn, valuesIn } from './keyed.ts';
+import { answeredOf, BYTES, countOf, givenTo, waysIn } from './given.ts';
+import { keyIn, named, pairsIn, seeksIn, valuesIn } from './keyed.ts';
 import { looksAt, type Plan, planOf, type Reading } from './plan.ts';
 import { costOfSearch } from './search-cost.ts';
 import { MOST_AT_ONCE, MOST_ROWS, Sizes } from './sizes.ts';
@@ -193,7 +193,7 @@ export class Bounds implements Allowance {
     const listed = (where ? valuesIn(where) : 0) + (having ? valuesIn(having) : 0);
     let kept = this.#plans.get(sql);
     if (!kept) {
-      if (waysIn(where) + waysIn(having) > MOST_WAYS || pairsIn(where) > MOST_PAIRS) return LONG;
+      if (waysIn(where) + waysIn(having) > MOST_WAYS || pairsIn(where, resource) > MOST_PAIRS) return LONG;
       kept = { plan: planOf(this.#database, statement, sql), longUntil: 0 };
       this.#plans.set(sql, kept);
     }

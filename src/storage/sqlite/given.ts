@@ -22,23 +22,6 @@ export function waysIn(filter: Filter | undefined): number {
   );
 }
 
-/** How many conditions there are in all, for each of the alternatives of the longest list of them. */
-export function pairsIn(filter: Filter | undefined): number {
-  return filter ? mostAlternatives(filter) * conditionsIn(filter).length : 0;
-}
-
-function mostAlternatives(filter: Filter): number {
-  switch (filter.is) {
-    case 'all':
-    case 'any':
-      return Math.max(filter.is === 'any' ? filter.of.length : 0, ...filter.of.map(mostAlternatives));
-    case 'not':
-      return mostAlternatives(filter.of);
-    default:
-      return 'where' in filter ? mostAlternatives(filter.where) : 0;
-  }
-}
-
 /** How many values were given, in a list or alone. */
 export function countOf(values: unknown): number {
   return Array.isArray(values) ? Math.max(1, values.length) : 1;
