@@ -157,6 +157,32 @@ browsing('told rightly', () => {
     await page.getByRole('article', { name: 'GraphQL' }).getByText('not sent yet').waitFor();
   });
 
+  test('nor does a door that answers late take away what the other has answered meanwhile', async () => {
+    const { id } = await duet.json('POST', '/words', { text: 'going', forms: [] });
+    await using here = await visit(duet.url);
+    const { page } = here;
+    await here.go('#/data/Dish');
+    await page.getByText('Both have the same records.').waitFor();
+    const late = Promise.withResolvers<void>();
+    await page.route('**/graphql', async (route) => {
+      await late.promise;
+      await route.continue();
+    });
+    const sent = page.waitForRequest('**/graphql');
+    await here.go(`#/data/Word/record/${id}`);
+    await sent;
+    await duet.json('DELETE', `/words/${id}`);
+    await here.go('#/data/Dish');
+    await here.go(`#/data/Word/record/${id}`);
+    const told = page.getByRole('article', { name: 'REST' }).getByText('404');
+    await told.waitFor();
+    const answered = page.waitForResponse('**/graphql');
+    late.resolve();
+    await (await answered).finished();
+    await page.getByRole('article', { name: 'GraphQL' }).getByText(' statement').waitFor();
+    expect(await told.count()).toBe(1);
+  });
+
   test('faults of a list in JSON are told by the numbers of its records, since nobody knows their lines', async () => {
     await using here = await visit(duet.url);
     const { page } = here;

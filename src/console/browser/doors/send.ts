@@ -96,6 +96,7 @@ async function sendOnce(ask: Ask, through: Door, schema: Schema): Promise<Answer
       `${(ask.do === 'act' ? ask.action : ask.resource).name} does not offer this.`,
     );
   const used = token.value;
+  const before = costs.value;
   try {
     const response = await exchange(wire);
     const answer =
@@ -105,8 +106,10 @@ async function sendOnce(ask: Ask, through: Door, schema: Schema): Promise<Answer
     return answer;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    // What the other door has answered before says nothing of what there is now.
-    if (isRead(ask)) forget(wireOf(ask, wire.door === 'rest' ? 'graphql' : 'rest', schema));
+    // What the other door had answered before this was asked says nothing of what there is now.
+    const other = isRead(ask) && wireOf(ask, wire.door === 'rest' ? 'graphql' : 'rest', schema);
+    const old = other && before.get(costKey(other));
+    costs.value = new Map([...costs.value].filter(([, cost]) => cost !== old));
     // In GraphQL it is a code in an answer of status 200.
     if (error.status === 401) {
       wantAnother(used);
@@ -173,10 +176,6 @@ export function remember(wire: Wire, response: Response, started: number, bytes:
   };
   const all = [...costs.value, [costKey(wire), cost] as const];
   costs.value = new Map(all.slice(-KEPT_COSTS));
-}
-
-function forget(wire: Wire | undefined): void {
-  if (wire) costs.value = new Map([...costs.value].filter(([key]) => key !== costKey(wire)));
 }
 
 /** `Server-Timing: total;dur=1.2, db;desc="2 statements"` */
