@@ -333,8 +333,8 @@ describe.each([...databases])('on %s', (database) => {
   test('most answers without an error were compiled, and others of every kind were met', () => {
     const { data, ...others } = ends.clean;
     const executed = Object.values(others).reduce((sum, count) => sum + count, 0);
-    // Four or five times as many of many schemas; of the few that PostgreSQL gets, seen down to 2.4.
-    expect(data).toBeGreaterThan(2 * executed);
+    // Thirty to fifty times as many: only records of any type, by `node`, are left to the executor.
+    expect(data).toBeGreaterThan(8 * executed);
     // What the executor has to make anew has something wrong with it.
     expect(ends.clean.performed).toBe(0);
     for (const end of ['performed', 'refused', 'not compiled'] as const)

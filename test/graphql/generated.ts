@@ -115,7 +115,7 @@ export class Generator {
   #part(type: GraphQLObjectType, depth: number): string {
     switch (this.#dice.roll(12)) {
       case 11:
-        return this.#typename(type, depth);
+        return `${this.#as(type, '__typename', '')}${this.#directives()}`;
       case 10:
       case 9:
         return this.#spread(type, depth);
@@ -126,12 +126,6 @@ export class Generator {
       default:
         return this.#field(type, depth);
     }
-  }
-
-  /** At the root it is the executor's, and so it is rare there. */
-  #typename(type: GraphQLObjectType, depth: number): string {
-    if (depth === 0 && !this.#dice.once(4)) return this.#field(type, depth);
-    return `${this.#as(type, '__typename', '')}${this.#directives()}`;
   }
 
   #spread(type: GraphQLObjectType, depth: number): string {

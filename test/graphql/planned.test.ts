@@ -2,12 +2,14 @@
 
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { GraphQLInt } from 'graphql';
+import { CompiledQuery } from '../../src/graphql/compiled/compiled.ts';
 import { type AppUnderTest, openApp } from '../app.ts';
 
 const sdl = `
   enum Kind { GOOD BAD }
   type Author @resource { id: ID!  name: String!  books: [Book!]! }
-  type Book @resource { id: ID!  title: String!  pages: Int!  kind: Kind!  author: Author! }`;
+  type Book @resource { id: ID!  title: String!  pages: Int!  kind: Kind!  author: Author! }
+  type Note @resource { id: UUID! }`;
 const data = {
   authors: [
     { id: 1, name: 'Ada' },
@@ -90,8 +92,9 @@ test('a place whose variable is left out is not taken for one that is not there,
 });
 
 test('by the executor, the arguments of a relation are read once, not for each record', async () => {
-  const query = `query ($first: Int $x: Boolean! $n: Int) {
-    authors(first: $first) @include(if: $x) {
+  const query = `query ($first: Int $n: Int) {
+    node(id: "0190f5a0-7c1e-7a64-b3f5-2b1f3c0e9a10") { id }
+    authors(first: $first) {
       books(where: { pages: { in: [10 20 30] } } orderBy: [{ pages: DESC }]) { id }
       one: books(where: { pages: { in: [10 20 30], gte: $n } } first: 1) { id }
     }
@@ -99,7 +102,7 @@ test('by the executor, the arguments of a relation are read once, not for each r
   const read = spyOn(GraphQLInt, 'coerceInputLiteral');
   const asked = async (first: number) => {
     read.mockClear();
-    const { data } = (await app.graphql(query, { first, x: true, n: 15 })).body;
+    const { data } = (await app.graphql(query, { first, n: 15 })).body;
     return { authors: data.authors, reads: read.mock.calls.length };
   };
   // A new document is validated, too.
@@ -113,4 +116,34 @@ test('by the executor, the arguments of a relation are read once, not for each r
   ]);
   expect(alone.authors).toEqual(both.authors.slice(0, 1));
   expect([alone.reads > 0, both.reads]).toEqual([true, alone.reads]);
+});
+
+test('what conditions decide on, and the type of the root, needs no executor', async () => {
+  const run = spyOn(CompiledQuery.prototype, 'run');
+  const one = { id: '1' };
+  const answers: [string, unknown, Record<string, unknown>?][] = [
+    ['{ __typename }', { __typename: 'Query' }],
+    ['{ book(id: 1) { id } is: __typename }', { book: one, is: 'Query' }],
+    ['{ is: __typename book(id: 1) { id } a: author(id: 1) { id } }', { is: 'Query', book: one, a: one }],
+    ['query ($x: Boolean!) { book(id: 1) @include(if: $x) { id } }', { book: one }, { x: true }],
+    ['query ($x: Boolean!) { book(id: 1) @include(if: $x) { id } }', {}, { x: false }],
+    [
+      'query ($x: Boolean = false $y: Boolean!) { ... @skip(if: $x) { a: book(id: 1) { id } } ...F @include(if: $y) } fragment F on Query { a: book(id: 1) { pages } }',
+      { a: { id: '1', pages: 10 } },
+      { y: true },
+    ],
+    [
+      'query ($x: Boolean = false $y: Boolean!) { ... @skip(if: $x) { a: book(id: 1) { id } } ...F @include(if: $y) } fragment F on Query { a: book(id: 1) { pages } }',
+      { a: { pages: 10 } },
+      { x: true, y: true },
+    ],
+  ];
+  for (const [query, data, variables] of [...answers, ...answers, ...answers]) {
+    const { body } = await app.rest('POST', '/graphql', { query, variables });
+    expect(JSON.stringify(body)).toBe(JSON.stringify({ data }));
+  }
+  const outcomes = await Promise.all(run.mock.results.map(({ value }) => value));
+  run.mockRestore();
+  expect(outcomes).toHaveLength(3 * answers.length);
+  expect(outcomes.every((outcome) => outcome?.data)).toBe(true);
 });

@@ -37,7 +37,8 @@ type Variables = Given['variableValues'];
 interface RootField {
   /** Its name in the answer. */
   readonly as: string;
-  readonly reading: (sent: Sent) => Reading;
+  /** Undefined for `__typename`, which nobody has to read. */
+  readonly reading: ((sent: Sent) => Reading) | undefined;
 }
 
 /** The variables that came with a request. */
@@ -72,8 +73,12 @@ export type Outcome =
 export class CompiledQuery {
   readonly #door: Door;
   readonly #kept: PlannedSelections;
+  readonly #given: Omit<Given, 'variableValues'>;
   readonly operation: OperationDefinitionNode;
-  readonly #fields: readonly RootField[];
+  /** Undefined where conditions decide which there are. */
+  readonly #fields: readonly RootField[] | undefined;
+  /** Of those that conditions decide on, what was asked for before; the answer has a node under one name only. */
+  readonly #asked = new Map<FieldNode, RootField>();
   readonly #readVariables: ReturnType<typeof variableReader>;
 
   /** Throws NotPlain for what is not a query of records alone. */
@@ -91,15 +96,30 @@ export class CompiledQuery {
     for (const definition of document.definitions)
       if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition;
     const { selections } = operation.selectionSet;
-    // Which fields there are is to be known beforehand.
-    if (hasConditions(selections, fragments)) throw new NotPlain();
     this.#door = door;
     this.#kept = kept;
     this.operation = operation;
     this.#readVariables = variableReader(door.schema, operation.variableDefinitions ?? []);
-    const given = { schema: door.schema, fragments, most, page };
-    const fields = [...answeredFields(selections, { ...given, variableValues: undefined })];
-    this.#fields = fields.map(([as, nodes]) => ({ as, reading: this.#reading(as, nodes, given) }));
+    this.#given = { schema: door.schema, fragments, most, page };
+    if (!hasConditions(selections, fragments)) this.#fields = this.#fieldsWith(undefined);
+  }
+
+  #fieldsWith(variableValues: Variables): RootField[] {
+    const { selections } = this.operation.selectionSet;
+    const fields = answeredFields(selections, { ...this.#given, variableValues });
+    return [...fields].map(([as, nodes]) => this.#field(as, nodes));
+  }
+
+  #field(as: string, nodes: readonly FieldNode[]): RootField {
+    const [node, other] = nodes;
+    const before = node && !other && this.#asked.get(node);
+    if (before) return before;
+    // As a property it would not be one.
+    if (as === '__proto__') throw new NotPlain();
+    const isRead = node?.name.value !== '__typename';
+    const field = { as, reading: isRead ? this.#reading(nodes) : undefined };
+    if (node && !other) this.#asked.set(node, field);
+    return field;
   }
 
   /** Undefined when the variables or arguments are wrong, or something is denied, and nothing was read. */
@@ -109,15 +129,17 @@ export class CompiledQuery {
     deadline: Deadline,
     variables: Arguments | undefined,
   ): Soon<Outcome | undefined> {
-    const readings: Reading[] = [];
+    let fields: readonly RootField[];
+    const readings: (Reading | undefined)[] = [];
     const permitted: Permitted<Read>[] = [];
     try {
       const given = variables ?? {};
       const sent = new Sent(this, given, this.#readVariables?.(given));
-      for (const field of this.#fields) {
-        const reading = field.reading(sent);
+      fields = this.#fields ?? this.#fieldsWith(sent.all());
+      for (const field of fields) {
+        const reading = field.reading?.(sent);
         readings.push(reading);
-        permitted.push(engine.permit(caller, reading.operation));
+        if (reading) permitted.push(engine.permit(caller, reading.operation));
       }
     } catch (error) {
       // A null that a variable brings where its default made it fit is an error of graphql-js. Which of the fields is
@@ -126,29 +148,43 @@ export class CompiledQuery {
         return undefined;
       throw error;
     }
+    if (permitted.length === 0) return this.#outcome(fields, readings, []);
     const answers = caught<readonly unknown[] | Failed>(
       () => engine.readPermitted(permitted, deadline),
       (error) => new Failed(error),
     );
     return then(answers, (found) =>
       found instanceof Failed
-        ? { performed: new Map(this.#fields.map(({ as }) => [as, found])) }
-        : this.#outcome(readings, found),
+        ? { performed: new Map(fields.flatMap(({ as, reading }) => (reading ? [[as, found]] : []))) }
+        : this.#outcome(fields, readings, found),
     );
   }
 
-  #outcome(readings: readonly Reading[], answers: readonly unknown[]): Outcome {
+  #outcome(
+    fields: readonly RootField[],
+    readings: readonly (Reading | undefined)[],
+    answers: readonly unknown[],
+  ): Outcome {
     const data: Record<string, unknown> = {};
+    let read = 0;
     try {
-      for (let index = 0; index < readings.length; index++) {
-        const { complete, shape } = readings[index] as Reading;
-        data[(this.#fields[index] as RootField).as] = shape(complete(answers[index]));
+      for (let index = 0; index < fields.length; index++) {
+        const { as } = fields[index] as RootField;
+        const reading = readings[index];
+        data[as] = reading
+          ? reading.shape(reading.complete(answers[read++]))
+          : this.#given.schema.getQueryType()?.name;
       }
       return { data };
     } catch (error) {
       if (!(error instanceof NotPlain)) throw error;
-      const completed = readings.map(({ complete }, index) => complete(answers[index]));
-      return { performed: new Map(this.#fields.map(({ as }, index) => [as, completed[index]])) };
+      read = 0;
+      const performed = new Map<string, unknown>();
+      for (const [index, { as }] of fields.entries()) {
+        const reading = readings[index];
+        if (reading) performed.set(as, reading.complete(answers[read++]));
+      }
+      return { performed };
     }
   }
 
@@ -163,16 +199,13 @@ export class CompiledQuery {
     return variableValues;
   }
 
-  #reading(
-    as: string,
-    nodes: readonly FieldNode[],
-    given: Omit<Given, 'variableValues'>,
-  ): RootField['reading'] {
+  #reading(nodes: readonly FieldNode[]): RootField['reading'] {
+    const given = this.#given;
     const query = given.schema.getQueryType() as GraphQLObjectType;
     const [node, ...others] = nodes;
     const definition = node && query.getFields()[node.name.value];
     const binding = node && this.#door.bindings.get(`${query.name}.${node.name.value}`);
-    if (!definition || !binding || !('resource' in binding) || as === '__proto__') throw new NotPlain();
+    if (!definition || !binding || !('resource' in binding)) throw new NotPlain();
 
     const below = (variableValues: Variables) => {
       const all = { ...given, variableValues };
