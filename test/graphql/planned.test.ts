@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { GraphQLInt } from 'graphql';
-import { CompiledQuery } from '../../src/graphql/compiled/compiled.ts';
+import { CompiledQuery, type Outcome } from '../../src/graphql/compiled/compiled.ts';
 import { type AppUnderTest, openApp } from '../app.ts';
 
 const sdl = `
@@ -142,7 +142,9 @@ test('what conditions decide on, and the type of the root, needs no executor', a
     const { body } = await app.rest('POST', '/graphql', { query, variables });
     expect(JSON.stringify(body)).toBe(JSON.stringify({ data }));
   }
-  const outcomes = await Promise.all(run.mock.results.map(({ value }) => value));
+  const outcomes = await Promise.all(
+    run.mock.results.map(({ value }) => value as Promise<Outcome | undefined>),
+  );
   run.mockRestore();
   expect(outcomes).toHaveLength(3 * answers.length);
   expect(outcomes.every((outcome) => outcome?.data)).toBe(true);

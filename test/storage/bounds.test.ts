@@ -9,7 +9,7 @@ import { answers, jobs } from '../../src/storage/own.ts';
 import { decodedInTurns } from '../../src/storage/sql/codec.ts';
 import { heavyOf } from '../../src/storage/sql/long-answers.ts';
 import { Bounds } from '../../src/storage/sqlite/bounds.ts';
-import { waysIn } from '../../src/storage/sqlite/given.ts';
+import { waysIn } from '../../src/storage/sqlite/planning.ts';
 import { compiler } from '../../src/storage/sqlite/runner.ts';
 import { Sizes } from '../../src/storage/sqlite/sizes.ts';
 import { type Row, type Statement, select } from '../../src/storage/statements.ts';
@@ -145,15 +145,43 @@ test('indexes of several columns are ways to plan', () => {
 });
 
 test('alternatives are planned with all conditions beside them, each', () => {
-  const eq = (count: number) => ids(count).map((id) => ({ id: { eq: id } }));
-  const and = ids(150).map((at) => ({ code: { eq: `t${at}` } }));
-  const books = (count: number) =>
-    select(book, [book.key], filterOf(book, { or: eq(count), and }), { limit: 1 });
-  const isPlanned = (count: number) => {
-    const { sql, parameters } = compiler.compile(books(count));
-    return new Bounds(database).admits(books(count), sql, parameters) > 0;
+  const eq = (count: number, from = 0) => ids(count).map((id) => ({ id: { eq: from + id } }));
+  const beside = (operator: string) => ids(150).map((at) => ({ code: { [operator]: `t${at}` } }));
+  const isPlanned = (or: object[], operator = 'eq') =>
+    plans(book, { or, and: operator === '' ? [] : beside(operator) });
+  const nested = (count: number) => ids(count).map((at) => ({ or: eq(count, at * count) }));
+  expect([isPlanned(eq(2)), isPlanned(eq(170))]).toEqual([true, false]);
+  expect([isPlanned(eq(50), 'contains'), isPlanned(eq(50), 'startsWith')]).toEqual([true, false]);
+  expect([isPlanned(eq(70)), isPlanned(eq(150), 'gt')]).toEqual([true, false]);
+  expect([isPlanned(nested(8)), isPlanned(nested(15))]).toEqual([true, false]);
+});
+
+function plans(resource: Resource, where: object): boolean {
+  const statement = select(resource, [resource.key], filterOf(resource, where), { limit: 1 });
+  const { sql, parameters } = compiler.compile(statement);
+  return new Bounds(database).admits(statement, sql, parameters) > 0;
+}
+
+test('every lower bound of a value is weighed up with every upper one', () => {
+  const ranges = (count: number, ...operators: string[]) => ({
+    and: ids(count).flatMap((at) => operators.map((operator) => ({ code: { [operator]: `t${at}` } }))),
+  });
+  const bounds: [number, ...string[]][] = [
+    [80, 'gt', 'lte'],
+    [120, 'gt', 'lte'],
+    [200, 'gt', 'gte'],
+    [80, 'startsWith'],
+    [120, 'startsWith'],
+  ];
+  expect(bounds.map((each) => plans(book, ranges(...each)))).toEqual([true, false, true, true, false]);
+});
+
+test('long keys take long to be sought, whether there is one or not', () => {
+  const of = (count: number, length: number) => {
+    const values = ids(count).map((id) => `${id}`.padStart(length, 'x'));
+    return admits(select(seat, [seat.key], undefined, { per: { column: marked.key, values }, limit: 1 }));
   };
-  expect([isPlanned(2), isPlanned(170)]).toEqual([true, false]);
+  expect([of(5_000, 36), of(500, 300), of(5_000, 300)]).toEqual([true, true, false]);
 });
 
 test('of many tables that nobody has measured yet some are, and the others a moment later', async () => {

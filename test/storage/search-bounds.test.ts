@@ -177,3 +177,31 @@ test('and is answered there', async () => {
   expect(body).toEqual([{ id: 17 }, { id: 170 }]);
   await app.close();
 });
+
+/** What FTS5 merges where words were removed, it merges as the transaction ends, which nothing can end. */
+describe('of a writer that cannot be', () => {
+  const of = (count: number, from: number) => Array.from({ length: count }, (_, at) => from + at);
+  const deletes = (ids: number[]) =>
+    operation({ method: 'DELETE', path: '/books', where: { id: { in: ids } }, atMost: 999 });
+  const updates = (ids: number[], body: object) =>
+    operation({ method: 'PUT', path: '/books', where: { id: { in: ids } }, atMost: 999, body });
+  const oneByOne = (ids: number[]): [string, string, object] => [
+    'POST',
+    '/transaction',
+    { operations: ids.map((id) => ({ method: 'DELETE', path: `/books/${id}` })) },
+  ];
+
+  test.each([
+    ['few that are deleted stay', deletes(of(100, 1)), 200],
+    ['many that are deleted leave', deletes(of(300, 1_000)), 503],
+    ['many that are deleted one by one leave', oneByOne(of(300, 2_000)), 503],
+    ['few with other words stay', updates(of(50, 3_000), { title: 'other' }), 200],
+    ['many with other words leave', updates(of(300, 4_000), { title: 'other' }), 503],
+    ['many whose words stay as they are stay', updates(of(300, 5_000), { shelfId: 3 }), 200],
+  ])('%s', async (_, request, expected) => {
+    const app = await openApp('sqlite', { sdl, data: {}, url, apart: ['false'] });
+    const { status } = await app.rest(...request);
+    await app.close();
+    expect(status).toBe(expected);
+  });
+});

@@ -3,14 +3,26 @@
 import type { Database } from 'bun:sqlite';
 import { quote } from '../sql/dialect.ts';
 import type { Query, Statement } from '../statements.ts';
-import { type Cost, DOUBTFUL, LONG, LONGEST_MS, MOST_TESTS, NOTHING, sure, timed } from './cost.ts';
-import { answeredOf, BYTES, countOf, givenTo, waysIn } from './given.ts';
-import { keyIn, named, pairsIn, seeksIn, valuesIn } from './keyed.ts';
+import {
+  type Allowance,
+  type Cost,
+  DOUBTFUL,
+  LONG,
+  LONGEST_MS,
+  MOST_TESTS,
+  NOTHING,
+  sure,
+  timed,
+} from './cost.ts';
+import { answeredOf, BYTES, countOf, givenTo, soughtOf } from './given.ts';
+import { keyIn, named, seeksIn, valuesIn } from './keyed.ts';
+import { LookCost } from './look-cost.ts';
 import { looksAt, type Plan, planOf, type Reading } from './plan.ts';
+import { isLongToPlan } from './planning.ts';
 import { costOfSearch } from './search-cost.ts';
-import { MOST_AT_ONCE, MOST_ROWS, Sizes } from './sizes.ts';
+import { MOST_ROWS, Sizes } from './sizes.ts';
 import { keptStatements } from './statement-cache.ts';
-import { ASSUMED, held, type Look, lengthIn, measuredOf, type Part, read, weightOf } from './texts.ts';
+import { ASSUMED, type Part, read, weightOf } from './texts.ts';
 import { SHORT_FILE, WriteCost } from './write-cost.ts';
 
 /** What it costs to change a few rows. */
@@ -23,10 +35,6 @@ const SELDOM = 12;
 const PAGE = 4;
 /** What is looked at for each byte counts from here on: a few values that are compared are in most rules. */
 const FEW_LOOKS = 1;
-/** To plan joins with more ways than these may take longer than to carry them out. */
-const MOST_WAYS = 16;
-/** The same of alternatives, each of which is planned with all conditions beside it. */
-const MOST_PAIRS = 40_000;
 /** How long a page may take that is no longer to be read elsewhere. */
 const FOLLOWING_MS = 500;
 /** So many values of a list are sought in no time. */
@@ -47,20 +55,11 @@ interface Kept {
 /** Whether a program reads all that it is about, or a page of it. */
 type Reach = 'all of it' | 'each page';
 
-export interface Allowance {
-  /**
-   * Until when the statement may run here, after those before it: not at all (0), or without a look at the clock (Infinity).
-   * However well it is guessed what others lead to, only the records can tell.
-   */
-  readonly admits: (statement: Statement, sql: string, parameters: readonly unknown[]) => number;
-  /** Told of one that took longer. */
-  readonly wasLong: (sql: string) => void;
-}
-
 export class Bounds implements Allowance {
   readonly #database: Database;
   readonly #plans = keptStatements<Kept>();
   readonly #sizes: Sizes;
+  readonly #looks: LookCost;
   readonly #writes: WriteCost;
   readonly #isShared: boolean;
   #wasLongUntil = 0;
@@ -70,6 +69,7 @@ export class Bounds implements Allowance {
     this.#database = database;
     this.#isShared = isShared;
     this.#sizes = new Sizes(database);
+    this.#looks = new LookCost(database, this.#sizes);
     this.#writes = new WriteCost(database, this.#sizes);
   }
 
@@ -135,7 +135,7 @@ export class Bounds implements Allowance {
     of: Reach = 'all of it',
   ): Cost {
     if (statement.do === 'filled')
-      return this.#costOfReading(statement.select, sql, parameters, left, of, countOf(statement.value));
+      return this.#costOfReading(statement.select, sql, parameters, left, of, statement.value);
     switch (statement.do) {
       case 'select':
       case 'aggregate':
@@ -183,17 +183,18 @@ export class Bounds implements Allowance {
     parameters: readonly unknown[],
     left: number,
     of: Reach,
-    given = 'per' in statement && statement.per ? countOf(statement.per.values) : 1,
+    values: unknown = 'per' in statement ? statement.per?.values : undefined,
   ): Cost {
     const { where, resource } = statement;
     const per = 'per' in statement ? statement.per : undefined;
     if (!per && where?.is === 'eq' && where.column === resource.key) return NOTHING;
+    const given = countOf(values);
     // Lists are laid out before anything is looked for.
     const having = statement.do === 'aggregate' ? statement.having : undefined;
     const listed = (where ? valuesIn(where) : 0) + (having ? valuesIn(having) : 0);
     let kept = this.#plans.get(sql);
     if (!kept) {
-      if (waysIn(where) + waysIn(having) > MOST_WAYS || pairsIn(where, resource) > MOST_PAIRS) return LONG;
+      if (isLongToPlan(where, having, resource)) return LONG;
       kept = { plan: planOf(this.#database, statement, sql), longUntil: 0 };
       this.#plans.set(sql, kept);
     }
@@ -212,7 +213,9 @@ export class Bounds implements Allowance {
     const isMany = seeks > 1 || (leadsOn && statement.do === 'match' && statement.rows.length > 1);
     // Mostly nothing is asked of the rows of a list but that they are in it.
     const isLight = weight < FEW_LOOKS && (!isMany || (conditions <= 1 && !leadsOn));
-    const sought = seeks > given ? Math.max(listed, seeks) : listed;
+    const sought = (seeks > given ? Math.max(listed, seeks) : listed) + soughtOf(values);
+    // To count what it finds would take as long.
+    if (sought > left) return timed(sought);
     const isPage = of === 'each page';
     // The lists of few records may have any number of rows, and all of them would be measured.
     const part = () =>
@@ -254,9 +257,9 @@ export class Bounds implements Allowance {
       // Their texts are not read, but each may be on a page of its own.
       const passed = offset * VISIT * (this.#sizes.isLarge ? PAGE : 1);
       const bare = sought + seeks * conditions + passed + carried;
-      const cost = bare + this.#costOfLooks(looks, seeks, () => named(statement, parameters), left - bare);
+      const cost = bare + this.#looks.of(looks, seeks, () => named(statement, parameters), left - bare);
       if (cost <= left || bare > left || !mayWatch || this.#sizes.know(plan.leadsTo)) return taken(cost);
-      return this.#costOfLooks(looks, 1) > MOST_TESTS ? timed(cost) : DOUBTFUL;
+      return this.#looks.of(looks, 1) > MOST_TESTS ? timed(cost) : DOUBTFUL;
     }
     const isWhole = statement.do === 'select' && statement.limit === undefined && per !== undefined;
     // Of a whole list of related records all that is visited is answered, and so counted as objects.
@@ -275,10 +278,10 @@ export class Bounds implements Allowance {
       (plan.isSearch && rest >= 0 ? costOfSearch(this.#database, this.#sizes, statement, rest) : 0);
     const isRead = (isLinked || this.#sizes.bytes > SHORT_FILE) && statement.do !== 'match';
     const all = isRead ? [...looks, read(resource)] : looks;
-    const cost = bare <= left ? bare + this.#costOfLooks(all, visits, part, left - bare, isLinked) : bare;
+    const cost = bare <= left ? bare + this.#looks.of(all, visits, part, left - bare, isLinked) : bare;
     if (cost <= MOST_TESTS || !mayWatch || !plan.looksUp || sought > MOST_TESTS || inner > MOST_TESTS)
       return taken(cost);
-    return this.#costOfLooks(looks, 1) > MOST_TESTS ? timed(cost) : DOUBTFUL;
+    return this.#looks.of(looks, 1) > MOST_TESTS ? timed(cost) : DOUBTFUL;
   }
 
   #costOfSorting(
@@ -294,43 +297,7 @@ export class Bounds implements Allowance {
       this.#sizes.rowsOf(statement.resource.table),
       per ? given * limit : Math.min(limit, most),
     );
-    return this.#costOfLooks(sorted, rows, part, left);
-  }
-
-  /** What it costs to look at texts of so many rows; `part` has those that no other rows lead to. `repeats`: any of them, any often. */
-  #costOfLooks(
-    looks: readonly Look[],
-    rows: number,
-    partOf?: () => Part | undefined,
-    left = Number.POSITIVE_INFINITY,
-    repeats = false,
-  ): number {
-    const cost = costOf(looks, (look) => this.#bytesIn(look, rows, repeats));
-    const own = cost > left ? looks.find(({ isReached }) => !isReached) : undefined;
-    if (!own || Math.min(rows, MOST_ROWS) * measuredOf(own.table) > MOST_AT_ONCE) return cost;
-    const part = partOf?.();
-    if (!part) return cost;
-    const found = held(this.#database, own.table, MOST_ROWS, part);
-    return costOf(looks, (look) => {
-      if (look.isReached) return this.#bytesIn(look, rows, repeats);
-      const { all, longest } = lengthIn(found, look);
-      return repeats ? rows * longest : all;
-    });
-  }
-
-  /** As many as there can be in so many rows. */
-  #bytesIn(look: Look, visited: number, repeats: boolean): number {
-    const rows = look.from ? Math.min(visited, this.#sizes.rowsOf(look.from.table)) : visited;
-    const all = this.#sizes.heldBy(look.table);
-    if (!all)
-      return Math.min(
-        rows * look.most,
-        look.isReached || repeats ? Number.POSITIVE_INFINITY : this.#sizes.bytes,
-      );
-    const length = lengthIn(all, look);
-    const most = rows * length.longest;
-    if (look.isReached || repeats || most === 0) return most;
-    return Math.min(most, length.all * Math.max(1, rows / all.rows));
+    return this.#looks.of(sorted, rows, part, left);
   }
 
   /** Without parameters, whatever they are. */
@@ -343,8 +310,4 @@ export class Bounds implements Allowance {
         : this.#sizes.count(ofValues, [parameters[0]]);
     return counted <= MOST_ROWS ? counted : Number.POSITIVE_INFINITY;
   }
-}
-
-function costOf(looks: readonly Look[], bytesIn: (look: Look) => number): number {
-  return looks.reduce((sum, look) => sum + (look.weight * bytesIn(look)) / BYTES, 0);
 }

@@ -1,5 +1,7 @@
 /** What a statement is taken to cost in the serving process, and how long it may take there. */
 
+import type { Statement } from '../statements.ts';
+
 /** What one read may cost here, in conditions that are tested: some ten milliseconds. */
 export const MOST_TESTS = 100_000;
 /** How long one program may keep this process from everything else; on a busy machine a short one takes long, too. */
@@ -26,3 +28,13 @@ export const NOTHING = sure(0);
 export const LONG = sure(Number.POSITIVE_INFINITY);
 /** It may be long, but is most likely short. */
 export const DOUBTFUL: Cost = { tests: 0, within: DOUBTFUL_MS };
+
+export interface Allowance {
+  /**
+   * Until when the statement may run here, after those before it: not at all (0), or without a look at the clock (Infinity).
+   * However well it is guessed what others lead to, only the records can tell.
+   */
+  readonly admits: (statement: Statement, sql: string, parameters: readonly unknown[]) => number;
+  /** Told of one that took longer. */
+  readonly wasLong: (sql: string) => void;
+}

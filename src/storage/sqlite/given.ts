@@ -1,8 +1,7 @@
 /** What a statement brings along itself, and what that costs, whatever is stored. */
 
-import { conditionsIn, type Filter, ownColumns } from '../../query/filter.ts';
+import { conditionsIn, ownColumns } from '../../query/filter.ts';
 import type { Resource } from '../../schema/model.ts';
-import { indexesOf } from '../evolve/tables.ts';
 import type { Match, Row, Statement, Table } from '../statements.ts';
 import { lengthsOf, splitBy } from '../words.ts';
 import type { Reading } from './plan.ts';
@@ -11,20 +10,23 @@ import { bytesOf, weightOf } from './texts.ts';
 /** How many bytes that are looked at, or written, cost as much as a test. */
 export const BYTES = 20;
 
-/** How many ways to each other record there are to choose from: each index of several columns may be another. */
-export function waysIn(filter: Filter | undefined): number {
-  const relations = filter
-    ? conditionsIn(filter).flatMap((each) => ('where' in each ? each.field.target : []))
-    : [];
-  return relations.reduce(
-    (sum, target) => sum + 1 + indexesOf(target).filter(({ columns }) => columns.length > 1).length,
-    0,
-  );
-}
-
 /** How many values were given, in a list or alone. */
 export function countOf(values: unknown): number {
   return Array.isArray(values) ? Math.max(1, values.length) : 1;
+}
+
+/** So many characters are sought as fast as a number is. */
+const SHORT_TEXT = 64;
+/** Of the others, so many as fast as a condition is tested. */
+const SOUGHT_CHARACTERS = 4;
+
+/** What it takes to seek long texts, as keys of records may be: nothing is visited where none is found. */
+export function soughtOf(values: unknown): number {
+  if (!Array.isArray(values)) return 0;
+  let characters = 0;
+  for (const each of values)
+    if (typeof each === 'string' && each.length > SHORT_TEXT) characters += each.length - SHORT_TEXT;
+  return characters / SOUGHT_CHARACTERS;
 }
 
 /** What it takes to find the words of the records that are written: of each character as much as a test. */

@@ -1,6 +1,6 @@
 /** The values that a filter lists, and the rows of a SQLite table that it names by their keys. */
 
-import { type Comparison, conditionsIn, conditionsOn, type Filter } from '../../query/filter.ts';
+import type { Comparison, Filter } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { encoded } from '../sql/codec.ts';
 import { quote } from '../sql/dialect.ts';
@@ -53,36 +53,6 @@ export function seeksIn(filter: Filter, resource: Table, leads = true): number {
   }
 }
 
-/** How many conditions there are in all, for each of the most alternatives that indexes could answer. */
-export function pairsIn(filter: Filter | undefined, resource: Table): number {
-  return filter ? mostAlternatives(filter, resource) * conditionsIn(filter).length : 0;
-}
-
-function mostAlternatives(filter: Filter, resource: Table): number {
-  switch (filter.is) {
-    case 'all':
-    case 'any': {
-      const own =
-        filter.is === 'any' && filter.of.every((each) => mayLead(each, resource)) ? filter.of.length : 0;
-      return Math.max(own, ...filter.of.map((each) => mostAlternatives(each, resource)));
-    }
-    case 'not':
-      return mostAlternatives(filter.of, resource);
-    default:
-      return 'where' in filter ? mostAlternatives(filter.where, filter.field.target) : 0;
-  }
-}
-
-function mayLead(filter: Filter, resource: Table): boolean {
-  return conditionsOn(filter).some(
-    (each) =>
-      'column' in each &&
-      each.is !== 'contains' &&
-      each.is !== 'endsWith' &&
-      indexedIn(resource).has(each.column),
-  );
-}
-
 function isLeading(filter: Filter, resource: Table): boolean {
   if (filter.is === 'all') return filter.of.some((each) => isLeading(each, resource));
   if (filter.is === 'any') return filter.of.every((each) => isLeading(each, resource));
@@ -92,7 +62,7 @@ function isLeading(filter: Filter, resource: Table): boolean {
 const indexed = new WeakMap<Table, ReadonlySet<Column>>();
 
 /** The columns that stand in an index, wherever in it. */
-function indexedIn(resource: Table): ReadonlySet<Column> {
+export function indexedIn(resource: Table): ReadonlySet<Column> {
   let columns = indexed.get(resource);
   if (!columns) {
     const { key, uniques, indexes, references } = resource as Resource;

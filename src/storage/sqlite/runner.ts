@@ -19,8 +19,7 @@ import {
 } from '../statements.ts';
 import type { Program } from '../storage.ts';
 import type { Trace } from '../trace.ts';
-import type { Allowance } from './bounds.ts';
-import { LONGEST_MS } from './cost.ts';
+import { type Allowance, LONGEST_MS } from './cost.ts';
 import { dialect, visiting } from './dialect.ts';
 import { toldToPrograms } from './errors.ts';
 import { withFewKeys } from './few-keys.ts';
