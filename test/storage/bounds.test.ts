@@ -1,7 +1,7 @@
 /** What a SQLite statement is estimated to cost, and how what is long is made in turns, where nothing but time would tell otherwise. */
 
 import { Database } from 'bun:sqlite';
-import { afterAll, expect, test } from 'bun:test';
+import { afterAll, expect, spyOn, test } from 'bun:test';
 import { among } from '../../src/query/filter.ts';
 import { WhereReader } from '../../src/query/where.ts';
 import type { Column, Resource } from '../../src/schema/model.ts';
@@ -183,6 +183,15 @@ test('long keys take long to be sought, whether there is one or not', () => {
   expect([of(5_000, 36), of(500, 300), of(5_000, 300)]).toEqual([true, true, false]);
 });
 
+test('an order of many columns counts with each of them', () => {
+  const by = (count: number) =>
+    select(upper, [upper.key], undefined, {
+      order: upper.columns.slice(1, 1 + count).map((column) => ({ column, descending: false })),
+      limit: 10,
+    });
+  expect([admits(by(3)), admits(by(20))]).toEqual([true, false]);
+});
+
 test('of many tables that nobody has measured yet some are, and the others a moment later', async () => {
   const sizes = new Sizes(database);
   expect([sizes.heldBy(upper)?.rows, sizes.heldBy(lower)]).toEqual([7_000, undefined]);
@@ -229,6 +238,21 @@ test('in a large file rows count with the indexes that have what changes, and wi
   const noted = (columns: typeof seat.columns) =>
     select(seat, columns, among(seat.key, [1, 2]), { order, limit: 2 });
   expect([admits(noted([seat.key])), admits(noted(seat.columns))]).toEqual([true, false]);
+});
+
+test('of related records in a large file few are measured: each may be on a page of its own', () => {
+  const clubId = seat.columns.find(({ name }) => name === 'clubId') as Column;
+  for (const [club, count] of [
+    [2, 4_900],
+    [3, 5_100],
+  ] as const)
+    database.run(`${counting(count)} INSERT INTO "${seat.table}" ("clubId") SELECT ${club} FROM n`);
+  const isMeasured = (club: number) => {
+    using asked = spyOn(database, 'query');
+    admits(select(seat, seat.columns, undefined, { per: { column: clubId, values: [club] }, limit: 10 }));
+    return asked.mock.calls.some(([sql]) => sql.includes('octet_length') && sql.includes('"clubId"'));
+  };
+  expect([isMeasured(2), isMeasured(3)]).toEqual([true, false]);
 });
 
 test('all jobs at once are changed elsewhere, where there are many', () => {

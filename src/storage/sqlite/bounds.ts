@@ -41,6 +41,8 @@ const FOLLOWING_MS = 500;
 const FEW_SOUGHT = 1_000;
 /** So many rows of related lists are put in order in some milliseconds. */
 const FEW_ROWS = 5_000;
+/** So many rows of a large file are measured in some milliseconds, and if their keys are long, in a hundred. */
+const FEW_PAGES = 5_000;
 /** A page of an export may have the lists of so many records, however few the first has. */
 const PAGE_LISTS = 250;
 /** How long a statement that took long is not tried here again. */
@@ -221,7 +223,8 @@ export class Bounds implements Allowance {
     const part = () =>
       plan.where === undefined ||
       isPage ||
-      (plan.rows && this.#sizes.count(plan.rows, [parameters[0]]) > MOST_ROWS)
+      (plan.rows &&
+        this.#sizes.count(plan.rows, [parameters[0]]) > (this.#sizes.isLarge ? FEW_PAGES : MOST_ROWS))
         ? undefined
         : { where: plan.where, parameters: [parameters[0]] };
     // In a small file all that there is to carry is little.

@@ -49,6 +49,9 @@ const LOOKUP = 8;
 const DISTINCT = 8;
 /** To take a list apart, however short it is. */
 const LISTED = 16;
+/** To put rows in order by more columns than a few: each takes as much as so many conditions. */
+const FEW_ORDERED = 4;
+const ORDERED = 3;
 /** So many rows that come first are kept apart, and the others held against the last of them. */
 const FEW_FIRST = 100;
 const FIRST = 1;
@@ -85,7 +88,11 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
   const isOpen: IsOpen = ({ detail }) => isLoop(detail) && !isBounded(detail, uniques) && !isOfGroups(detail);
   const loops = loopsWithin(0, lines, statement, isOpen);
   const isSorted = lines.some(({ detail }) => detail.startsWith('USE TEMP B-TREE'));
-  const conditions = [...asked, ...ofGroups].reduce((sum, each) => sum + testsOf(each), 0);
+  const ordered = isSorted && 'order' in statement ? (statement.order?.length ?? 0) : 0;
+  const conditions = [...asked, ...ofGroups].reduce(
+    (sum, each) => sum + testsOf(each),
+    ORDERED * Math.max(0, ordered - FEW_ORDERED),
+  );
   const looks = [
     ...others.flatMap(([filter, table]) => [...looksOf(filter, table, true), ...readBy(filter)]),
     ...steps.map(({ field }) => read(field.target, true, resource)),
