@@ -2,7 +2,7 @@
 
 import { SPLITTING, splitting, wordsOfAll } from '../query/words.ts';
 import { effortOf } from '../schema/folding.ts';
-import type { Resource } from '../schema/model.ts';
+import type { Column, Resource } from '../schema/model.ts';
 import type { Row, Statement, Table } from './statements.ts';
 
 const known = new WeakMap<Resource, string>();
@@ -62,8 +62,9 @@ export function splitBy(statement: Statement): readonly Row[] {
     case 'mend words':
       return statement.rows;
     case 'update': {
-      const { set, next = none } = statement;
-      return statement.resource.searched.some(({ name }) => Object.hasOwn(set, name)) ? next : none;
+      const { resource, set, own, next = none } = statement;
+      const changes = (column: Column) => Object.hasOwn(set, column.name) || own?.includes(column);
+      return resource.searched.some(changes) ? next : none;
     }
     default:
       return none;

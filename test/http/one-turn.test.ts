@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test';
 import { watchLag } from '../../src/http/guard/load.ts';
+import { Runner } from '../../src/storage/sqlite/runner.ts';
 import { JSON_HEADERS, openApp } from '../app.ts';
 
 const sdl = 'type Note @resource { id: ID!  text: String }';
@@ -69,5 +70,41 @@ test('bodies that arrive later than their heads', async () => {
   clock.mockRestore();
   expect(most).toBe(1);
   expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(bodies.map(() => 400));
+  await app.close();
+});
+
+test('pages of exports that go on at once', async () => {
+  const many = { notes: Array.from({ length: 1200 }, (_, at) => ({ id: at + 1, text: `${at}` })) };
+  const app = await openApp('sqlite', { sdl, data: many });
+  let turn = 0;
+  let isOver = false;
+  const count = () => {
+    turn++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const turns: number[] = [];
+  const { drive } = Runner.prototype;
+  const reads = spyOn(Runner.prototype, 'drive').mockImplementation(function (this: Runner, ...of) {
+    turns.push(turn);
+    return drive.apply(this, of) as never;
+  });
+  // Every look at the clock is one too late to go on.
+  let now = performance.now();
+  const clock = spyOn(performance, 'now').mockImplementation(() => {
+    now += 6;
+    return now;
+  });
+  const asked = Array.from({ length: 6 }, async () => {
+    const answer = await app.fetch('/notes?sort=-text', { headers: { Accept: 'text/csv' } });
+    return (await answer.text()).trim().split('\n').length;
+  });
+  const lines = await Promise.all(asked);
+  isOver = true;
+  clock.mockRestore();
+  reads.mockRestore();
+  expect(lines).toEqual(Array(6).fill(1201));
+  expect(turns.length).toBeGreaterThan(6);
+  expect(new Set(turns).size).toBe(turns.length);
   await app.close();
 });

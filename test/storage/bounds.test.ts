@@ -17,6 +17,7 @@ import { modelOf } from './deployment.ts';
 
 const texts = Array.from({ length: 20 }, (_, at) => `t${at}`);
 const marks = Array.from({ length: 20 }, (_, at) => `n${at}`);
+const fields = Array.from({ length: 500 }, (_, at) => `f${at}`);
 const wide = (name: string) =>
   `type ${name} @resource { id: ID! ${texts.map((text) => `${text}: String`).join(' ')} }`;
 const { resources } = modelOf(`
@@ -24,6 +25,7 @@ const { resources } = modelOf(`
   type Seat @resource { id: ID!  n: Int  club: Club!  note: String }
   type Marked @resource { id: ID!  ${marks.map((mark) => `${mark}: Int @index`).join(' ')} }
   type Book @resource { id: ID!  text: String  code: String @constraint(maxLength: 20)  club: Club! }
+  type Form @resource @search(fields: ["t"]) { id: ID!  t: String  ${fields.map((name) => `${name}: Float`).join(' ')} }
   ${wide('Upper')} ${wide('Lower')}
 `);
 const resourceOf = (name: string) => resources.find((each) => each.name === name) as Resource;
@@ -173,6 +175,40 @@ test('every lower bound of a value is weighed up with every upper one', () => {
     [120, 'startsWith'],
   ];
   expect(bounds.map((each) => plans(book, ranges(...each)))).toEqual([true, false, true, true, false]);
+});
+
+test('of rows of values each is gone through for each of its values', () => {
+  const resource = resourceOf('Form');
+  const rows = (count: number) => Array.from({ length: count }, () => ({ t: 'x'.repeat(200_000) }));
+  const checked = (count: number, of: number): Statement => ({
+    do: 'match',
+    resource,
+    rows: rows(count),
+    where: filterOf(resource, Object.fromEntries(fields.slice(0, of).map((name) => [name, { gte: -5 }]))),
+  });
+  expect([admits(checked(40, 20)), admits(checked(40, 500))]).toEqual([true, false]);
+  const computed = (own: readonly Column[]): Statement => ({
+    do: 'update',
+    resource,
+    set: {},
+    where: among(resource.key, [1]),
+    next: rows(1),
+    own,
+    counts: true,
+  });
+  const named = (...names: string[]) => resource.columns.filter(({ name }) => names.includes(name));
+  expect([admits(computed(named('f1'))), admits(computed(named('t')))]).toEqual([true, false]);
+  const long = Object.fromEntries(texts.map((name) => [name, 'x'.repeat(20_000)]));
+  const many = (own: readonly Column[]): Statement => ({
+    do: 'update',
+    resource: upper,
+    set: {},
+    where: among(upper.key, [1]),
+    next: [long],
+    own,
+    counts: true,
+  });
+  expect([admits(many(upper.columns.slice(1, 3))), admits(many(upper.columns))]).toEqual([true, false]);
 });
 
 test('long keys take long to be sought, whether there is one or not', () => {

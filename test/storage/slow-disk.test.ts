@@ -2,7 +2,7 @@
 
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { fstatSync, statSync } from 'node:fs';
+import { fstatSync, readFileSync, statSync } from 'node:fs';
 import { openApp } from '../app.ts';
 import { Folder } from '../process.ts';
 import { attach, traceable } from '../trace.ts';
@@ -238,6 +238,33 @@ test('what fails leaves nothing behind, and natural keys keep their versions', a
   }
   const words = (await app.rest('GET', '/words')).body.map(({ word }: any) => word);
   expect(words).toEqual(['first', ...Array.from({ length: 10 }, (_, round) => `kept ${round}`)]);
+  await app.close();
+});
+
+test('what a long write has made of the log is carried over once the write is told', async () => {
+  using folder = new Folder();
+  const path = folder.file('x.db');
+  const app = await openApp('sqlite', { sdl, data, url: `sqlite:${path}` });
+  // What the header of the index says: the frames of the log, and how many the file has (fileformat2, section 4).
+  const log = () => {
+    const header = readFileSync(`${path}-shm`);
+    return { frames: header.readUInt32LE(16), carried: header.readUInt32LE(96) };
+  };
+  {
+    using filling = new Database(path);
+    const insert = filling.query('INSERT INTO "Word" (word, text, _version) VALUES (?, ?, 1)');
+    filling.transaction(() => {
+      for (let word = 0; word < 6_000; word++) insert.run(`${word}`, 'x'.repeat(3_800));
+    })();
+    filling.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+  const update = `mutation ($text: String!) { updateWords(where: {}, set: { text: $text }, atMost: 6000) { word } }`;
+  expect((await app.graphql(update, { text: 'y'.repeat(3_800) })).errors).toBeUndefined();
+  const told = log();
+  expect(told.frames).toBeGreaterThan(4_000);
+  expect(told.carried).toBeLessThan(told.frames);
+  for (let tries = 0; tries < 500 && log().carried < told.frames; tries++) await Bun.sleep(20);
+  expect(log()).toEqual({ frames: told.frames, carried: told.frames });
   await app.close();
 });
 

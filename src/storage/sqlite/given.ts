@@ -1,7 +1,7 @@
 /** What a statement brings along itself, and what that costs, whatever is stored. */
 
 import { conditionsIn, ownColumns } from '../../query/filter.ts';
-import type { Resource } from '../../schema/model.ts';
+import type { Column, Resource } from '../../schema/model.ts';
 import type { Match, Row, Statement, Table } from '../statements.ts';
 import { lengthsOf, splitBy } from '../words.ts';
 import type { Reading } from './plan.ts';
@@ -39,9 +39,24 @@ export function splittingOf(statement: Statement): number {
 export function givenTo({ resource, rows, where }: Match): number {
   const used = ownColumns(where, resource);
   const conditions = conditionsIn(where).length;
+  const bytes = bytesOfAll(used, rows);
+  const compared = (Math.max(conditions, weightOf(where)) * bytes) / BYTES;
+  return conditions * rows.length + compared + takenApart(used, rows);
+}
+
+/** What a number counts for beside texts. */
+const NUMBER = 5;
+
+/** What it takes to read rows of values that are given as JSON: for each value SQLite goes through all of its row. */
+export function takenApart(columns: Iterable<Column>, rows: readonly Row[]): number {
+  const each = [...columns];
+  return (each.length * (bytesOfAll(each, rows) + NUMBER * each.length * rows.length)) / BYTES;
+}
+
+function bytesOfAll(columns: Iterable<Column>, rows: readonly Row[]): number {
   let bytes = 0;
-  for (const { name } of used) for (const row of rows) bytes += bytesOf(row[name]);
-  return conditions * rows.length + (Math.max(conditions, weightOf(where)) * bytes) / BYTES;
+  for (const { name } of columns) for (const row of rows) bytes += bytesOf(row[name]);
+  return bytes;
 }
 
 export function bytesIn(set: Row): number {

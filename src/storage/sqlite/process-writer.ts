@@ -37,6 +37,8 @@ export interface WriterOptions {
   readonly model: Model;
   /** For how long one transaction may keep all other writers waiting. */
   readonly holdMs: number;
+  /** Whether there is so much in the log that it is to be carried over. */
+  readonly isLogLong: () => boolean;
   readonly trace: Trace | undefined;
 }
 
@@ -51,8 +53,13 @@ export class ProcessWriter {
   }
 
   /** Undefined when another process is writing. It may take as long as its deadline and the hold allow. */
-  commit(write: Waiting, isWanted: () => boolean): Promise<readonly Outcome[] | undefined> {
-    return this.#using((process) => new Transaction(this.#options, process, write, isWanted).commit());
+  async commit(write: Waiting, isWanted: () => boolean): Promise<readonly Outcome[] | undefined> {
+    const outcomes = await this.#using((process) =>
+      new Transaction(this.#options, process, write, isWanted).commit(),
+    );
+    // Within the commit it would take seconds after a long write, beyond its deadline, and nobody would be told meanwhile.
+    if (this.#options.isLogLong()) this.checkpoint().catch(() => {});
+    return outcomes;
   }
 
   /** Carries the log over into the file. */

@@ -1,6 +1,7 @@
 /** Moments of SQLite that are read from again and again, for downloads of any length. */
 
 import { Database } from 'bun:sqlite';
+import { SharedTurns } from '../../base/turns.ts';
 import type { Model } from '../../schema/model.ts';
 import { tooManyExports, unavailable } from '../faults.ts';
 import type { Snapshot } from '../storage.ts';
@@ -24,6 +25,8 @@ export class Snapshots {
   readonly #bounds: Bounds;
   /** For what is not within them; undefined where there is none. */
   readonly #apart: ProcessReader | undefined;
+  /** Many at once would each read a page in the same turn, and put all that there is in order for it. */
+  readonly #turns = new SharedTurns();
   #open = 0;
   #apartUntil = 0;
 
@@ -57,6 +60,7 @@ export class Snapshots {
     return {
       run: async (program) => {
         if (apart) return apart.run(program);
+        await this.#turns.next();
         try {
           if (!begun && this.#apart && performance.now() < this.#apartUntil) throw UNBOUNDED;
           const allowance = begun ? this.#bounds.following() : this.#bounds.allowance('each page');

@@ -87,6 +87,8 @@ function openToWrite(path: string): Database {
   database.run('PRAGMA busy_timeout = 0');
   database.run('PRAGMA synchronous = FULL');
   database.run('PRAGMA foreign_keys = ON');
+  // Who writes asks for it when that is told.
+  database.run('PRAGMA wal_autocheckpoint = 0');
   splitsWords(database);
   return database;
 }

@@ -113,7 +113,8 @@ export class SqliteStorage implements Storage, Evolvable {
     if (apart && path !== ':memory:') {
       const launch = { command: apart, path: resolve(path) };
       this.#processReader = new ProcessReader(launch, trace);
-      this.#writer = new ProcessWriter({ launch, model, holdMs, trace });
+      const isLogLong = () => (this.#snapshot?.logFrames ?? CHECKPOINT_FRAMES) >= CHECKPOINT_FRAMES;
+      this.#writer = new ProcessWriter({ launch, model, holdMs, isLogLong, trace });
     }
     this.#local = new LocalWriter(this.#database, model, this.#runner, this.#writer && this.#bounds);
     this.#snapshots = new Snapshots(this.#database, model, trace, this.#bounds, this.#processReader);

@@ -6,7 +6,7 @@ import type { Resource } from '../../schema/model.ts';
 import { indexesOf } from '../evolve/tables.ts';
 import { type Delete, type Filled, type Statement, type Table, textIn } from '../statements.ts';
 import { MOST_TESTS } from './cost.ts';
-import { BYTES, bytesIn, splittingOf } from './given.ts';
+import { BYTES, bytesIn, splittingOf, takenApart } from './given.ts';
 import { keyIn, keysOf, named } from './keyed.ts';
 import type { Reading } from './plan.ts';
 import { MOST_AT_ONCE, MOST_ROWS, type Sizes } from './sizes.ts';
@@ -41,13 +41,15 @@ export class WriteCost {
   of(statement: Writing): number {
     switch (statement.do) {
       case 'update': {
-        const { resource, set, where } = statement;
+        const { resource, set, where, own = [], next = [] } = statement;
         const keys = keysOf(where);
         this.#sizes.grew(resource, 0, set, keys);
-        const changes = (name: string) => Object.hasOwn(set, name);
+        const changes = (name: string) => Object.hasOwn(set, name) || own.some((each) => each.name === name);
         const row = keys === 1 ? CHANGE : this.#ofRow(resource, changes);
         const bare =
-          keys * (row + bytesIn(set) / BYTES + this.#merged(resource, changes)) + splittingOf(statement);
+          keys * (row + bytesIn(set) / BYTES + this.#merged(resource, changes)) +
+          takenApart(own, next) +
+          splittingOf(statement);
         return bare + this.#changed(resource, where, bare);
       }
       case 'update all': {
