@@ -25,7 +25,7 @@ export interface Plan {
   readonly looks: readonly Look[];
   /** What they cost for each byte. */
   readonly weight: number;
-  /** The texts that are answered, where rows are put in order with all that is answered of them. */
+  /** The rows, and the texts that are answered, where rows are put in order with all that is answered of them. */
   readonly sorted: readonly Look[];
   /** Whether all of these look records up by an index, inside of what bounds them: mostly that finds few. */
   readonly looksUp: boolean;
@@ -105,7 +105,7 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
     looks,
     sorted:
       isSorted && statement.do === 'select'
-        ? statement.columns.flatMap((column) => lookAt(resource, column, CARRIED))
+        ? [read(resource), ...statement.columns.flatMap((column) => lookAt(resource, column, CARRIED))]
         : [],
     weight: looks.reduce((sum, { weight }) => sum + weight, 0),
     looksUp: lines
