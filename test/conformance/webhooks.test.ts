@@ -409,6 +409,34 @@ describe.each([...databases])('on %s', (database) => {
     expect(hook.told[1]?.event.data.after.title).toBe('x');
   });
 
+  test('one that is behind is told of all that comes before that, and of nothing behind it', async () => {
+    await add('*');
+    const { position } = await only();
+    // More than is looked at at once.
+    const records = Array.from({ length: 120 }, (_, n) => ({ title: `${n}` }));
+    await app.graphql('mutation ($records: [BookInput!]!) { createBooks(records: $records) { id } }', {
+      records,
+    });
+    await waited(120);
+    await query(
+      `INSERT INTO "_duet_changes" ("at", "kind", "table", "key", "version", "transaction", "after")
+       VALUES ('${new Date().toISOString()}', 'CREATED', 'Tape', '2', 1, 't', '{}') RETURNING 1`,
+    );
+    await create('last');
+    const ids = () => hook.told.map(({ event }) => event.id).sort();
+    const before = ids();
+    hook.told.length = 0;
+    await replayWebhook(journal, model, added.id, position);
+    await waited(120);
+    await Bun.sleep(1_500);
+    expect([ids(), (await only()).position]).toEqual([before, before.at(-1)]);
+    await query(
+      `UPDATE "_duet_changes" SET "at" = '2020-01-01T00:00:00.000Z' WHERE "table" = 'Tape' RETURNING 1`,
+    );
+    await waited(121);
+    expect(hook.told[120]?.event.data.after.title).toBe('last');
+  });
+
   test('what a record was can be taken out of what is still to be told', async () => {
     await add();
     hook.answer = () => (hook.told.length === 1 ? new Response(null, { status: 500 }) : undefined);

@@ -98,8 +98,9 @@ export function* follow(model: Model, positions: Positions): Program<Followed> {
   for (const row of rows) {
     const name = String(row['id']);
     const patterns = patternsOf(row);
-    const end = yield* foreseen(row, model, positions);
     const next = yield* wholeChanges(positions, typesOf(patterns, model), Number(row['position']), PAGE);
+    const last = next.at(-1)?.at;
+    const end = last === undefined ? 0 : yield* foreseen(row, model, positions, last);
     const page = next.filter(({ at }) => at < end);
     const dropped = yield* run(select(marks, [marks.column.position], lostTo(row, model)));
     if (dropped.length > 0) lost.push(name);
@@ -134,13 +135,17 @@ function after({ column }: Positions, row: Row): Filter {
   return { is: 'gt', column, value: row['position'] };
 }
 
-/** Up to where this node knows all that a webhook is to be told of. */
-function* foreseen(row: Row, model: Model, positions: Positions): Program<number> {
+/**
+ * Up to where this node knows all that a webhook is to be told of. It is looked no further than at what is told next: one that is
+ * behind may have any number of changes before it, and mostly there are none of types that are not known.
+ */
+function* foreseen(row: Row, model: Model, positions: Positions, last: number): Program<number> {
   if (!mayMatchOthers(patternsOf(row), model)) return Number.POSITIVE_INFINITY;
   const { column } = positions;
   const known = typesOf(['*'], model).map(({ table }) => table);
   const where = all([
     after(positions, row),
+    { is: 'lte', column, value: last },
     not(among(changes.column.table, known)),
     { is: 'gt', column: changes.column.at, value: new Date(Date.now() - ROLLOUT_MS).toISOString() },
   ]);

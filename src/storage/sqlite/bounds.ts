@@ -15,7 +15,7 @@ import {
   timed,
 } from './cost.ts';
 import { answeredOf, BYTES, countOf, givenTo, soughtOf } from './given.ts';
-import { keyIn, named, seeksIn, valuesIn } from './keyed.ts';
+import { keyIn, named, numbersIn, seeksIn, valuesIn } from './keyed.ts';
 import { LookCost } from './look-cost.ts';
 import { looksAt, type Plan, planOf, type Reading } from './plan.ts';
 import { isLongToPlan } from './planning.ts';
@@ -168,6 +168,8 @@ export class Bounds implements Allowance {
       const there = this.#sizes.rowsOf(resource.table);
       return VISIT * (there > MOST_ROWS ? rows : Math.min(rows, there));
     }
+    const numbers = where ? numbersIn(where, resource.key) : 0;
+    if (numbers > 0) return this.#costOfPassing(numbers);
     if (bytes === undefined || where?.is !== 'in') return 0;
     // To ask how long they are reads none of the texts.
     const found = `${quote(where.column.stored)} IN (SELECT value FROM json_each(?1))`;
@@ -177,6 +179,11 @@ export class Bounds implements Allowance {
       parameters[0],
     ]);
     return VISIT * where.values.length + Math.min(bytes, there) / BYTES;
+  }
+
+  /** Rows whose texts are not read, but of which each may be on a page of its own. */
+  #costOfPassing(rows: number): number {
+    return rows * VISIT * (this.#sizes.isLarge ? PAGE : 1);
   }
 
   #costOfReading(
@@ -257,8 +264,7 @@ export class Bounds implements Allowance {
     const mayWatch = plan.isWatchable && !having && !isPage;
     const looks = (!isLight || leadsOn) && mayBeLong ? looksAt(statement, plan) : [];
     if (loops === 0) {
-      // Their texts are not read, but each may be on a page of its own.
-      const passed = offset * VISIT * (this.#sizes.isLarge ? PAGE : 1);
+      const passed = this.#costOfPassing(offset);
       const bare = sought + seeks * conditions + passed + carried;
       const cost = bare + this.#looks.of(looks, seeks, () => named(statement, parameters), left - bare);
       if (cost <= left || bare > left || !mayWatch || this.#sizes.know(plan.leadsTo)) return taken(cost);

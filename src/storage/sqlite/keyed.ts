@@ -105,3 +105,12 @@ export function keysOf(where: Filter): number {
   if (where.is === 'all') return Math.min(...where.of.map(keysOf));
   return where.is === 'eq' ? 1 : Number.POSITIVE_INFINITY;
 }
+
+/** How many numbers a filter leaves to counted keys: there are no more rows. None, where it does not say from where to where. */
+export function numbersIn(where: Filter, key: Column): number {
+  if (where.is !== 'all') return 0;
+  const ends = where.of.flatMap((each) =>
+    (each.is === 'gt' || each.is === 'lte') && each.column === key ? [Number(each.value)] : [],
+  );
+  return ends.length === 2 ? Math.max(...ends) - Math.min(...ends) : 0;
+}
