@@ -63,6 +63,7 @@ export class Operator {
 }
 
 function* listing(failedOnly: boolean): Program<JobList> {
+  // Counted first: where there are so many that this is done elsewhere, so is the rest.
   const counted = yield* countJobs();
   const found = yield* listJobs(failedOnly, MOST_JOBS + 1);
   return { ...counted, jobs: found.slice(0, MOST_JOBS), more: found.length > MOST_JOBS };

@@ -1,21 +1,27 @@
-/** What webhooks ask of Duet's own tables on SQLite: however many rows there are, nobody waits for all to be looked at. */
+/** What webhooks and jobs ask of Duet's own tables on SQLite: however many rows there are, nobody waits for all to be looked at. */
 
 import { Database, type SQLQueryBindings } from 'bun:sqlite';
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { PassedJson } from '../../src/base/passed.ts';
+import { countJobs, dropJobs } from '../../src/engine/jobs/operator.ts';
+import { firstDue, type Job, turn } from '../../src/engine/jobs/queue.ts';
 import { Positions } from '../../src/engine/journal/positions.ts';
-import { follow } from '../../src/engine/webhooks/stored.ts';
+import { Undelivered } from '../../src/engine/webhooks/sending.ts';
+import { countWaiting, follow, hookOf, isBehind, note } from '../../src/engine/webhooks/stored.ts';
 import { all, equal, type Filter } from '../../src/query/filter.ts';
-import { changes } from '../../src/storage/own.ts';
+import { changes, jobs } from '../../src/storage/own.ts';
 import { Bounds } from '../../src/storage/sqlite/bounds.ts';
 import { visiting } from '../../src/storage/sqlite/dialect.ts';
 import { compiler } from '../../src/storage/sqlite/runner.ts';
 import { type Row, type Statement, select } from '../../src/storage/statements.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import { type Program, run, type Storage } from '../../src/storage/storage.ts';
 import { type AppUnderTest, openApp } from '../app.ts';
 import { Folder } from '../process.ts';
 import { modelOf } from './deployment.ts';
 
 const sdl = 'type Note @resource @journal { id: ID!  text: String }';
+const FUTURE = Date.now() + 86_400_000;
+const hook = hookOf('wh_1');
 const folder = new Folder({});
 const path = folder.file('duet.db');
 const counting = (from: number, to: number) =>
@@ -32,6 +38,12 @@ afterAll(() => folder[Symbol.dispose]());
 function query(sql: string): any[] {
   using file = new Database(path);
   return file.query(sql).all();
+}
+
+/** Deliveries that wait until tomorrow. */
+function store(from: number, to: number): void {
+  query(`${counting(from, to)} INSERT INTO "_duet_jobs" ("id", "hook", "lane", "version", "path", "attempt", "due", "at", "given")
+    SELECT 'job ' || v, '${hook}', 'lane ' || v, v, '[]', 0, ${FUTURE}, '2026-01-01T00:00:00.000Z', '{"event":{}}' FROM n`);
 }
 
 async function opened(apart?: string[]): Promise<{ app: AppUnderTest; storage: Storage }> {
@@ -101,4 +113,82 @@ test('a range of changes counts as many as there may be between its ends', () =>
     false,
     true,
   ]);
+});
+
+const job: Job = {
+  id: 'job 1',
+  hook,
+  lane: 'lane 1',
+  given: new PassedJson('{"event":{}}'),
+  path: [],
+  attempt: 1,
+};
+const gone = { job, error: 'gone', outcome: new Undelivered('the receiver answered 410', 410) };
+const room = { each: new Map([[hook, 10]]), jobs: 10, given: 1_000 };
+
+const asked: [string, 'read' | 'write', boolean, (positions: Positions) => Program<unknown>][] = [
+  ['the deliveries that wait are counted', 'read', true, () => countWaiting([hook])],
+  ['all jobs are counted', 'read', true, countJobs],
+  ['a webhook is disabled', 'write', true, () => note([gone])],
+  ['those that have failed are dropped', 'write', true, () => dropJobs('failed')],
+  ['all deliveries of a webhook are removed', 'write', true, () => removed(equal(jobs.column.hook, hook))],
+  ['jobs are removed by their ids', 'write', false, () => removed(equal(jobs.key, 'none'))],
+  ['it is looked which is due', 'read', false, () => firstDue([hook, 'other'], FUTURE)],
+  [
+    'it is looked whether a webhook is behind',
+    'read',
+    false,
+    (positions) => isBehind(modelOf(sdl), positions),
+  ],
+  ['jobs are ended and taken', 'write', false, () => turn('me', [{ job }], room)],
+];
+
+function removed(where: Filter): Program<unknown> {
+  return run({ do: 'delete', resource: jobs, where });
+}
+
+describe.each([
+  [100, false],
+  [21_000, true],
+])('with %d deliveries that wait', (count, areMany) => {
+  // Nothing is to come of it.
+  const undone = new Error('undone');
+
+  test.each(asked)('%s', async (_, kind, mayLeave, program) => {
+    store(1, count);
+    // A process that cannot be: whatever needs one fails, and nothing else.
+    const { app, storage } = await opened(['false']);
+    const positions = new Positions(storage);
+    const outcome = (async () =>
+      storage[kind](
+        function* () {
+          yield* program(positions);
+          throw undone;
+        },
+        'many',
+        performance.now() + 10_000,
+      ))();
+    const error = await outcome.catch((each) => each);
+    await app.close();
+    query('DELETE FROM "_duet_jobs" RETURNING 1');
+    if (areMany && mayLeave) expect(error).toMatchObject({ code: 'UNAVAILABLE' });
+    else expect(error).toBe(undone);
+  });
+
+  test('a metric tells how many, and since when', async () => {
+    store(1, count);
+    const { app } = await opened();
+    const waiting = async () =>
+      /^duet_webhook_deliveries_waiting (\d+)$/m.exec(await (await app.fetch('/metrics')).text())?.[1];
+    const told = async () => {
+      for (let tries = 0; tries < 1_000; tries++) {
+        if ((await waiting()) !== '0') return;
+        await Bun.sleep(20);
+      }
+    };
+    await told();
+    expect(await waiting()).toBe(String(count));
+    await app.close();
+    query('DELETE FROM "_duet_jobs" RETURNING 1');
+  });
 });

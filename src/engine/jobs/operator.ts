@@ -95,10 +95,7 @@ export function* retryJobs(chosen: Chosen): Program<number> {
 
 /** Forgets them; whoever runs one is told within seconds that it is nobody's any more. */
 export function* dropJobs(chosen: Chosen): Program<number> {
-  const where = filterOf(chosen);
-  const found = yield* run(select(jobs, [id], where, { lock: true }));
-  yield* run({ do: 'delete', resource: jobs, where });
-  return found.length;
+  return (yield* run({ do: 'delete', resource: jobs, where: filterOf(chosen), tellsKeys: true })).length;
 }
 
 function filterOf(chosen: Chosen): Filter {

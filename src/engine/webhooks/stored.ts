@@ -202,11 +202,11 @@ function deliveryOf({ job, error, pause, outcome }: Ended): Delivery {
 
 /** It stands again where the first of its deliveries did that was not made: a replay from there misses nothing. */
 function* disable(name: string, reached: number, why: string): Program<void> {
-  const waiting = waitingOf([hookOf(name)]);
-  const order = [{ column: jobs.column.version, descending: false }];
-  const [first] = yield* run(select(jobs, [jobs.column.version], waiting, { order, limit: 1 }));
-  yield* run({ do: 'delete', resource: jobs, where: waiting });
-  yield* setWebhook(name, { disabled: why, position: first ? Number(first['version']) - 1 : reached });
+  const hooks = [hookOf(name)];
+  const { first } = yield* ofWaiting(hooks, [{ as: 'first', of: 'min', column: jobs.column.version }]);
+  yield* run({ do: 'delete', resource: jobs, where: waitingOf(hooks) });
+  const position = first === null ? reached : Number(first) - 1;
+  yield* setWebhook(name, { disabled: why, position });
 }
 
 /** The deliveries that are still to be made. */
@@ -216,23 +216,26 @@ export function waitingOf(hooks: readonly string[]): Filter {
 
 /** How many there are, and since when the oldest of them waits. */
 export function* countWaiting(hooks: readonly string[]): Program<{ count: number; since: number | null }> {
-  const aggregate: Aggregate = {
+  const { count, since } = yield* ofWaiting(hooks, [
+    { as: 'count', of: 'count', column: undefined },
+    { as: 'since', of: 'min', column: jobs.column.at },
+  ]);
+  return { count: Number(count), since: typeof since === 'string' ? Date.parse(since) : null };
+}
+
+function* ofWaiting(hooks: readonly string[], measures: Aggregate['measures']): Program<Row> {
+  const [row] = yield* run({
     do: 'aggregate',
     resource: jobs,
     where: waitingOf(hooks),
     by: [],
-    measures: [
-      { as: 'count', of: 'count', column: undefined },
-      { as: 'since', of: 'min', column: jobs.column.at },
-    ],
+    measures,
     having: undefined,
     order: [],
     limit: undefined,
     offset: 0,
     most: undefined,
     bytes: undefined,
-  };
-  const [row] = yield* run(aggregate);
-  const since = row?.['since'];
-  return { count: Number(row?.['count']), since: typeof since === 'string' ? Date.parse(since) : null };
+  });
+  return row as Row;
 }

@@ -161,8 +161,13 @@ export class Bounds implements Allowance {
 
   /** What Duet asks of its own tables, it asks by their keys, or of a few rows at a time; but there may be much in them. */
   #costOfOwn(statement: Query, parameters: readonly unknown[]): number {
-    if (statement.do === 'aggregate') return 0;
-    const { resource, columns, where, per, limit, bytes } = statement;
+    const { resource, where } = statement;
+    if (statement.do === 'aggregate') {
+      // No index has all that is asked of them: while a receiver is down, any number of deliveries waits for it.
+      const rows = this.#sizes.rowsOf(resource.table);
+      return rows > MOST_ROWS ? Number.POSITIVE_INFINITY : this.#costOfPassing(rows);
+    }
+    const { columns, per, limit, bytes } = statement;
     if (per && limit !== undefined) {
       const rows = per.values.length * limit;
       const there = this.#sizes.rowsOf(resource.table);

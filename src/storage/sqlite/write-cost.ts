@@ -4,7 +4,7 @@ import type { Database } from 'bun:sqlite';
 import type { Filter } from '../../query/filter.ts';
 import type { Resource } from '../../schema/model.ts';
 import { indexesOf } from '../evolve/tables.ts';
-import { type Delete, type Filled, type Statement, type Table, textIn } from '../statements.ts';
+import { type Filled, type Statement, type Table, textIn } from '../statements.ts';
 import { MOST_TESTS } from './cost.ts';
 import { BYTES, bytesIn, splittingOf, takenApart } from './given.ts';
 import { keyIn, keysOf, named } from './keyed.ts';
@@ -87,17 +87,14 @@ export class WriteCost {
   ofOwn(statement: Writing): number {
     if (statement.do === 'insert all')
       return statement.rows.reduce((sum, row) => sum + textIn(row), 0) / BYTES;
-    if (statement.do === 'delete' && this.#sizes.isLarge) return this.#ofSweep(statement);
-    if (statement.do === 'update' && !keyIn(statement.where, statement.resource.key))
-      return CHANGE * this.#sizes.rowsOf(statement.resource.table);
-    return 0;
-  }
-
-  /** What is outdated may be any number of long texts. */
-  #ofSweep({ resource, where }: Delete): number {
-    return keysOf(where) === Number.POSITIVE_INFINITY
-      ? Number.POSITIVE_INFINITY
-      : this.#changed(resource, where);
+    if (statement.do !== 'update' && statement.do !== 'delete') return 0;
+    const { resource, where } = statement;
+    const isKeyed = keyIn(where, resource.key) !== undefined;
+    // What is outdated may be any number of long texts.
+    if (statement.do === 'delete' && this.#sizes.isLarge)
+      return isKeyed ? this.#changed(resource, where) : Number.POSITIVE_INFINITY;
+    const isFew = isKeyed || (statement.do === 'delete' && statement.first !== undefined);
+    return isFew ? 0 : CHANGE * this.#sizes.rowsOf(resource.table);
   }
 
   /** In a large file each index that has what changes is another page to read and to write. */
