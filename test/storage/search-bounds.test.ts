@@ -98,6 +98,33 @@ describe('of records with many words', async () => {
   });
 });
 
+/** Of few records, too, each word is looked for in each field, and that anew for each word and field that counts for relevance. */
+describe('of records with many fields', async () => {
+  const own = new Folder({});
+  const fields = Array.from({ length: 16 }, (_, field) => `f${field}`);
+  const forms = `type Form @resource @search(fields: ${JSON.stringify(fields)}) { id: ID!  ${fields.map((field) => `${field}: String`).join('  ')} }`;
+  const deployment = { sdl: forms, data: {}, url: `sqlite:${own.file('duet.db')}` };
+  const words = ['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta', 'eta', 'theta'];
+  const filling = await openApp('sqlite', deployment);
+  for (let id = 1; id <= 6; id++)
+    await filling.rest('POST', '/forms', { f0: `no${id}`, f15: words.join(' ') });
+  await filling.close();
+  const app = await openApp('sqlite', { ...deployment, apart: ['false'] });
+  afterAll(async () => {
+    await app.close();
+    own[Symbol.dispose]();
+  });
+
+  test.each([
+    ['8 words', words, '', 200],
+    ['2 words by relevance', words.slice(0, 2), '&sort=_relevance', 200],
+    ['8 words by relevance', words, '&sort=_relevance', 503],
+  ])('%s', async (_, searched, more, expected) => {
+    const { status } = await app.rest('GET', `/forms?search=${searched.join('+')}${more}&limit=2`);
+    expect(status).toBe(expected);
+  });
+});
+
 /** As many characters as a text may have that is split here, and many more. */
 const texts = {
   short: 'left hand '.repeat(500),

@@ -289,7 +289,9 @@ export class Bounds implements Allowance {
       sought +
       carried +
       tests +
-      (plan.isSearch && rest >= 0 ? costOfSearch(this.#database, this.#sizes, statement, rest) : 0);
+      (plan.searches > 0 && rest >= 0
+        ? costOfSearch(this.#database, this.#sizes, where, plan.searches, rest)
+        : 0);
     const isRead = (isLinked || this.#sizes.bytes > SHORT_FILE) && statement.do !== 'match';
     const all = isRead ? [...looks, read(resource)] : looks;
     const cost = bare <= left ? bare + this.#looks.of(all, visits, part, left - bare, isLinked) : bare;

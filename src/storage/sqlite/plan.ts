@@ -9,6 +9,7 @@ import { indexesOf } from '../evolve/tables.ts';
 import { quote } from '../sql/dialect.ts';
 import type { Aggregate, Match, Select, Table } from '../statements.ts';
 import { CARRIED, COMPARED, type Look, lookAt, looksOf, read, SORTED, together } from './texts.ts';
+import { OF_WORDS } from './words.ts';
 
 export type Reading = Select | Aggregate | Match;
 
@@ -20,7 +21,8 @@ export interface Plan {
   readonly leadsTo: readonly Table[];
   /** How many conditions are tested in the innermost of them. */
   readonly conditions: number;
-  readonly isSearch: boolean;
+  /** How often an index of words is asked: how relevant a record is, for each word and field, and that wherever it is compared. */
+  readonly searches: number;
   /** What is looked at of texts beside the filter, whose values may be longer the next time. */
   readonly looks: readonly Look[];
   /** What they cost for each byte. */
@@ -101,7 +103,9 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
   ];
   return {
     loops,
-    isSearch: asked.some(({ is }) => is === 'search'),
+    searches: asked.some(({ is }) => is === 'search')
+      ? lines.filter(({ detail }) => detail.startsWith(`SCAN ${OF_WORDS}`)).length
+      : 0,
     looks,
     sorted:
       isSorted && statement.do === 'select'

@@ -1,9 +1,7 @@
 /** What it costs SQLite to search for words. */
 
 import type { Database } from 'bun:sqlite';
-import { conditionsIn } from '../../query/filter.ts';
-import { isRelevance } from '../../query/search.ts';
-import type { Reading } from './plan.ts';
+import { conditionsIn, type Filter } from '../../query/filter.ts';
 import type { Sizes } from './sizes.ts';
 import { pagesOf, pagesTable } from './words.ts';
 
@@ -11,23 +9,26 @@ import { pagesOf, pagesTable } from './words.ts';
 const WHOLE_PAGE = 400;
 const BEGUN_PAGE = 2_500;
 
-/** What it costs to read an index of words. How relevant a record is is asked of it again, for each word and field. */
-export function costOfSearch(database: Database, sizes: Sizes, statement: Reading, left: number): number {
-  const asked = statement.where ? conditionsIn(statement.where).filter((each) => each.is === 'search') : [];
+/** And to look for a word in a segment, where most have one page: its index is asked, and the page found. */
+const SEEK = 15;
+
+/** What it costs to ask an index of words so often. */
+export function costOfSearch(
+  database: Database,
+  sizes: Sizes,
+  where: Filter | undefined,
+  times: number,
+  left: number,
+): number {
+  const asked = where ? conditionsIn(where).filter((each) => each.is === 'search') : [];
   return asked.reduce((sum, searched) => {
     const { resource, words } = searched;
-    const times = isByRelevance(statement) ? 1 + words.length * (resource.searched.length - 1) : 1;
-    const cost = (whole: number, begun: number) => times * (whole * WHOLE_PAGE + begun * BEGUN_PAGE);
+    const cost = (seeks: number, whole: number, begun: number) =>
+      times * (seeks * SEEK + whole * WHOLE_PAGE + begun * BEGUN_PAGE);
     const all = sizes.rowsOf(pagesTable(resource));
-    const most = cost(all * (words.length - 1), all);
+    const most = cost(all * words.length * resource.searched.length, all * (words.length - 1), all);
     if (sum + most <= left) return sum + most;
-    const { whole, begun } = pagesOf(database, searched);
-    return sum + cost(whole, begun);
+    const { seeks, whole, begun } = pagesOf(database, searched);
+    return sum + cost(seeks, whole, begun);
   }, 0);
-}
-
-function isByRelevance(statement: Reading): boolean {
-  if (statement.do !== 'select') return false;
-  const { columns, order = [] } = statement;
-  return columns.some(isRelevance) || order.some(({ column }) => isRelevance(column));
 }

@@ -12,6 +12,9 @@ const SPLIT = '_duet_words';
 /** Before every other name of Duet's own here, `_search_`. */
 const OWN = '_duet';
 
+/** What the names of these tables begin with. */
+export const OF_WORDS = OWN + WORDS;
+
 /** Whoever writes records needs it: the triggers ask for it. */
 export function splitsWords(database: Database): void {
   database.function(SPLIT, (texts) => wordsOfAll(JSON.parse(String(texts))).join(' '));
@@ -22,7 +25,7 @@ function tableOf(resource: Resource): string {
 }
 
 /** The tables of records and, as if these were columns of them, what keeps their words. */
-export const NAMES = `SELECT substr("name", ${OWN.length + WORDS.length + 8 + 2}) AS "table", substr("name", ${OWN.length + 1}, ${WORDS.length + 8}) AS "column", 'words', 0, 1, 0, -1 FROM "sqlite_schema" WHERE "type" = 'table' AND substr("name", 1, ${OWN.length + WORDS.length}) = '${OWN}${WORDS}' AND "sql" LIKE 'CREATE VIRTUAL TABLE %'`;
+export const NAMES = `SELECT substr("name", ${OF_WORDS.length + 8 + 2}) AS "table", substr("name", ${OWN.length + 1}, ${WORDS.length + 8}) AS "column", 'words', 0, 1, 0, -1 FROM "sqlite_schema" WHERE "type" = 'table' AND substr("name", 1, ${OF_WORDS.length}) = '${OF_WORDS}' AND "sql" LIKE 'CREATE VIRTUAL TABLE %'`;
 
 /** A record of a serial key has the key as its rowid; of others, a table has a number for each. */
 function isCounted({ key }: Resource): boolean {
@@ -81,13 +84,14 @@ export function pagesTable(resource: Resource): string {
 const MAIN = '0';
 
 /**
- * On how many pages of the index these words are, the beginnings of words apart: they are read to the end, whatever is then
- * found. Those of a word are between the last that begins before it and the first that begins after.
+ * How often a segment of the index is looked into for one of these words, and on how many pages they are, the beginnings of words
+ * apart: they are read to the end, whatever is then found. Those of a word are between the last that begins before it and the
+ * first that begins after.
  */
 export function pagesOf(
   database: Database,
   { resource, words }: Searched,
-): Record<'whole' | 'begun', number> {
+): Record<'seeks' | 'whole' | 'begun', number> {
   const pages = quote(pagesTable(resource));
   const ranges = words.flatMap(({ text, begins }) =>
     resource.searched.map((_, field) => {
@@ -100,9 +104,11 @@ export function pagesOf(
   const before = `COALESCE((${page('"term" <= unhex(value ->> 1) ORDER BY "term" DESC LIMIT 1')}), 1)`;
   const next = `SELECT (SELECT MIN("segid") FROM ${pages} WHERE "segid" > "_segment") FROM "_segments" WHERE "_segment" IS NOT NULL`;
   const segments = `WITH RECURSIVE "_segments" ("_segment") AS (SELECT MIN("segid") FROM ${pages} UNION ALL ${next})`;
-  const sql = `${segments} SELECT value ->> 0, SUM(max(0, ${after} - ${before})) FROM json_each(?1) CROSS JOIN "_segments" WHERE "_segment" IS NOT NULL GROUP BY 1`;
-  const found = new Map(database.query(sql).values(JSON.stringify(ranges)) as [number, number][]);
-  return { whole: found.get(0) ?? 0, begun: found.get(1) ?? 0 };
+  const sql = `${segments} SELECT value ->> 0, SUM(max(0, ${after} - ${before})), COUNT(*) FROM json_each(?1) CROSS JOIN "_segments" WHERE "_segment" IS NOT NULL GROUP BY 1`;
+  const found = database.query(sql).values(JSON.stringify(ranges)) as [number, number, number][];
+  const sum = (of: number[]) => of.reduce((all, each) => all + each, 0);
+  const pagesWhere = (is: number) => sum(found.filter(([begins]) => begins === is).map(([, pages]) => pages));
+  return { seeks: sum(found.map(([, , seeks]) => seeks)), whole: pagesWhere(0), begun: pagesWhere(1) };
 }
 
 export const words: Words = {
