@@ -540,6 +540,47 @@ describe.each([...databases])('on %s', (database) => {
       }
   });
 
+  test('as many conditions as there can be are answered, beside alternatives that indexes find', async () => {
+    const texts = times(40, (index) => `t${index}`).split(' ');
+    const fields = `${times(40, (index) => `t${index}: String`)}  n: Int @index  m: Int @index`;
+    const sdl = `type Club @resource { id: ID!  ${fields}  seats: [Seat!]! }
+      type Seat @resource { id: ID!  ${fields}  club: Club }`;
+    const own = await openApp(database, { sdl, data: {} });
+    const record = (text: string) => ({
+      n: 0,
+      m: 1,
+      ...Object.fromEntries(texts.map((each) => [each, text])),
+    });
+    await own.rest('POST', '/clubs', record('ab'));
+    for (const text of ['ab', 'b', 'ac']) await own.rest('POST', '/seats', { ...record(text), clubId: 1 });
+    const or = [{ n: { eq: 1 } }, { m: { eq: 1 } }];
+    const prefixes = (count: number) =>
+      Array.from({ length: Math.ceil(count / 40) }, (_, at) =>
+        Object.fromEntries(texts.slice(0, count - at * 40).map((each) => [each, { startsWith: 'a' }])),
+      );
+    const filters = {
+      'many conditions': { or, and: prefixes(960) },
+      'within alternatives': { or: [{ or, and: prefixes(500) }, { n: { eq: 7 } }], and: prefixes(440) },
+      'of related records': { or, and: [...prefixes(1), ...Array(3).fill({ club: { and: prefixes(300) } })] },
+      'of records that these lead to': {
+        club: { and: prefixes(440), seats: { some: { or, and: prefixes(440) } } },
+        and: prefixes(40),
+      },
+    };
+    for (const [name, where] of Object.entries(filters)) {
+      const query =
+        'query ($where: SeatWhere) { seats(where: $where) { id }  seatsAggregate(where: $where) { count } }';
+      const { body } = await own.graphql(query, { where });
+      const found = { seats: [{ id: '1' }, { id: '3' }], seatsAggregate: [{ count: 2 }] };
+      expect([name, body]).toEqual([name, { data: found }]);
+      // No URL is as long: by REST, those of changes have so many.
+      const update = { method: 'PUT', path: '/seats', where, body: { n: 0 }, atMost: 9 };
+      const written = await own.rest('POST', '/transaction', { operations: [update] });
+      expect([name, written.status, written.body.results?.[0].body.length]).toEqual([name, 200, 2]);
+    }
+    await own.close();
+  });
+
   test('what follows the last condition that there can be is not read', async () => {
     const where = { or: [...Array(1000).fill({ id: { eq: '1' } }), ...Array(9).fill({})] };
     const { errors } = await app.graphql('query ($where: BookWhere) { books(where: $where) { id } }', {

@@ -79,6 +79,7 @@ export const dialect: Dialect = {
   unjoined: ' OFFSET 0',
   // The server looks whether it is to stop where a SELECT begins, and nowhere among the conditions of a row.
   endable: (condition) => `(SELECT ${condition})`,
+  unplanned: (condition) => condition,
   byCodePoint: ' COLLATE "C"',
   clock: CLOCK,
   lastId: (resource) => `SELECT pg_sequence_last_value(${sequenceOf(resource)}) AS "last"`,

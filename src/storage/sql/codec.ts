@@ -2,6 +2,7 @@
 
 import { passed } from '../../base/passed.ts';
 import type { Measure } from '../../query/aggregates.ts';
+import { folded } from '../../schema/folding.ts';
 import type { Column } from '../../schema/model.ts';
 import { decimals, type Scalar } from '../../schema/scalars.ts';
 import { keptAs, scaleOf } from '../../schema/values.ts';
@@ -118,4 +119,9 @@ function weighed(rows: readonly Row[], decoders: Decoders): void {
 function decode(rows: readonly Row[], decoders: Decoders): void {
   for (const { name, decode } of decoders)
     for (const row of rows) if (row[name] !== null) row[name] = decode(row[name]);
+}
+
+/** Where the length of a text counts, it is that of what it is compared with. */
+export function comparedText(column: Column, value: unknown): string {
+  return keptAs(column) === 'folded' ? folded(String(value)) : String(value);
 }

@@ -13,9 +13,10 @@ import {
 } from '../statements.ts';
 import { Changes } from './changes.ts';
 import { type Decoders, decodersOf, decodersOfSums, readAs, weighing } from './codec.ts';
-import { type Conditions, columnOf } from './conditions.ts';
+import type { Conditions } from './conditions.ts';
 import { type Compiled, type Dialect, quote } from './dialect.ts';
 import { Insertions } from './insertions.ts';
+import { columnOf } from './joined.ts';
 import { Writer } from './writer.ts';
 
 /** A compiled Select whose open values are still to be filled in. */

@@ -9,17 +9,18 @@ import {
 } from '../../query/filter.ts';
 import type { Order, Place } from '../../query/order.ts';
 import { isTimePart } from '../../query/parts.ts';
-import { isReferred, pathOf, type Step } from '../../query/referred.ts';
+import { isReferred } from '../../query/referred.ts';
 import { isResult, type Result } from '../../query/results.ts';
 import { isRelevance } from '../../query/search.ts';
-import { folded } from '../../schema/folding.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { comparedBy, keptAs } from '../../schema/values.ts';
 import { ByCodePoint } from '../own.ts';
 import { PLACEHOLDER, type Row } from '../statements.ts';
-import { encoded } from './codec.ts';
+import { comparedText, encoded } from './codec.ts';
 import { type Dialect, quote } from './dialect.ts';
+import { columnOf, joinedAs } from './joined.ts';
 import { widthOf } from './long-answers.ts';
+import { comparisonsIn, plannedOf } from './planned.ts';
 import { balanced, successor } from './text.ts';
 
 /** Up to so many bytes, a text is looked through in no time. */
@@ -57,27 +58,28 @@ export class Conditions {
     this.#dialect = dialect;
   }
 
-  condition(filter: Filter, table: string): string {
+  /** `around`: how many comparisons must hold beside it. */
+  condition(filter: Filter, table: string, around = 0): string {
     switch (filter.is) {
       case 'all':
+        return filter.of.length === 0 ? 'TRUE' : `(${this.#all(filter.of, table, around)})`;
       case 'any': {
-        if (filter.of.length === 0) return filter.is === 'all' ? 'TRUE' : 'FALSE';
-        const parts = filter.of.map((each) => this.condition(each, table));
-        return `(${balanced(parts, filter.is === 'all' ? ' AND ' : ' OR ')})`;
+        const parts = filter.of.map((each) => this.condition(each, table, around));
+        return parts.length === 0 ? 'FALSE' : `(${balanced(parts, ' OR ')})`;
       }
       case 'not':
         // Not NOT: the opposite of "unknown" is to be true.
         return `((${this.condition(filter.of, table)}) IS NOT TRUE)`;
       case 'related': {
         const { field, where } = filter;
-        return this.#exists(field.target, where, (alias) => [
+        return this.#exists(field.target, where, around, (alias) => [
           `${alias}.${quote(field.target.key.stored)}`,
           `${table}.${quote(field.column.stored)}`,
         ]);
       }
       case 'some': {
         const { reference, target } = filter.field;
-        return this.#exists(target, filter.where, (alias) => [
+        return this.#exists(target, filter.where, around, (alias) => [
           `${alias}.${quote(reference.column.stored)}`,
           `${table}.${quote(reference.target.key.stored)}`,
         ]);
@@ -89,6 +91,16 @@ export class Conditions {
         return this.#comparison(filter, of, this.value(of, table), table);
       }
     }
+  }
+
+  #all(filters: readonly Filter[], table: string, around: number): string {
+    const { planned, others, comparisons } = plannedOf(filters, around);
+    const parts = planned.map((each) => this.condition(each, table, comparisons - comparisonsIn(each)));
+    if (others.length > 0) {
+      const rest = others.map((each) => this.condition(each, table));
+      parts.push(this.#dialect.unplanned(`(${balanced(rest, ' AND ')})`));
+    }
+    return balanced(parts, ' AND ');
   }
 
   /** A column of a table, or of what is joined to it; of groups of its rows, a part of a time, or what is computed. */
@@ -117,11 +129,16 @@ export class Conditions {
     }
   }
 
-  #exists(target: Resource, where: Filter, join: (alias: string) => [string, string]): string {
+  #exists(
+    target: Resource,
+    where: Filter,
+    around: number,
+    join: (alias: string) => [string, string],
+  ): string {
     // No stored name begins with `_`.
     const alias = `"_${++this.#aliases}"`;
     const alone = this.#aliases > MOST_JOINED ? this.#dialect.unjoined : '';
-    const inner = this.condition(where, alias);
+    const inner = this.condition(where, alias, around + 1);
     // Before the rest: where an index has all that is asked, SQLite comes to what stands behind only for rows that match it.
     const visit = this.#dialect.visit(`${alias}.${quote(target.key.stored)}`);
     const joined = join(alias).join(' = ');
@@ -322,21 +339,6 @@ export class Conditions {
     this.encode = encode;
     this.openAt = this.parameters.push(undefined) - 1;
   }
-}
-
-/** Where the length of a text counts, it is that of what it is compared with. */
-function comparedText(column: Column, value: unknown): string {
-  return keptAs(column) === 'folded' ? folded(String(value)) : String(value);
-}
-
-/** A column of the table under this name, or of what is joined to it. */
-export function columnOf(column: Column, table: string): string {
-  return `${isReferred(column) ? joinedAs(column.through) : table}.${quote(column.stored)}`;
-}
-
-/** No stored name begins with `_`. */
-function joinedAs(through: readonly Step[]): string {
-  return quote(`_.${pathOf(through)}`);
 }
 
 const signs = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;

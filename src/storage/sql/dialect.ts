@@ -82,6 +82,8 @@ export interface Dialect {
   readonly unjoined: string;
   /** The same condition, where a statement can be ended before it is found out: by itself, no two conditions on one row are told apart. */
   endable(condition: string): string;
+  /** The same condition, for which no index is to be chosen. */
+  unplanned(condition: string): string;
   /** Follows a text that has the collation of its database, to compare it as all others. */
   readonly byCodePoint: string;
   /** The milliseconds since 1970. */

@@ -14,8 +14,9 @@ import type {
   Update,
   UpdateEach,
 } from '../statements.ts';
-import { Conditions, columnOf } from './conditions.ts';
+import { Conditions } from './conditions.ts';
 import { type Dialect, quote } from './dialect.ts';
+import { columnOf } from './joined.ts';
 import { type ListColumns, Queries } from './queries.ts';
 import { positionAt, stampingOf } from './stamping.ts';
 

@@ -98,6 +98,8 @@ export const dialect: Dialect = {
   unjoined: '',
   // Its process is ended as a whole.
   endable: (condition) => condition,
+  // What has a sign is not taken apart.
+  unplanned: (condition) => `+${condition}`,
   visit: (key, before = '') => markOf(key, before),
   byCodePoint: '',
   clock: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
