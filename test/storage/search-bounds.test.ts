@@ -103,11 +103,15 @@ describe('of records with many fields', async () => {
   const own = new Folder({});
   const fields = Array.from({ length: 16 }, (_, field) => `f${field}`);
   const forms = `type Form @resource @search(fields: ${JSON.stringify(fields)}) { id: ID!  ${fields.map((field) => `${field}: String`).join('  ')} }`;
-  const deployment = { sdl: forms, data: {}, url: `sqlite:${own.file('duet.db')}` };
+  const slips = forms.replace('Form', 'Slip').replace('id: ID!', 'id: String! @key');
+  const deployment = { sdl: forms + slips, data: {}, url: `sqlite:${own.file('duet.db')}` };
   const words = ['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta', 'eta', 'theta'];
   const filling = await openApp('sqlite', deployment);
-  for (let id = 1; id <= 6; id++)
-    await filling.rest('POST', '/forms', { f0: `no${id}`, f15: words.join(' ') });
+  for (let id = 1; id <= 6; id++) {
+    const texts = { f0: `no${id}`, f15: words.join(' ') };
+    await filling.rest('POST', '/forms', texts);
+    await filling.rest('POST', '/slips', { id: `s${id}`, ...texts });
+  }
   await filling.close();
   const app = await openApp('sqlite', { ...deployment, apart: ['false'] });
   afterAll(async () => {
@@ -122,6 +126,33 @@ describe('of records with many fields', async () => {
   ])('%s', async (_, searched, more, expected) => {
     const { status } = await app.rest('GET', `/forms?search=${searched.join('+')}${more}&limit=2`);
     expect(status).toBe(expected);
+  });
+
+  test.each(['forms', 'slips'])('behind a cursor, relevance of %s is found out once', async (list) => {
+    const page = async (more: string) => {
+      const from = app.statements.length;
+      const { body } = await app.graphql(
+        `{ ${list}Connection(first: 2, search: "alpha be", orderBy: [{ f1: ASC }, { _relevance: DESC }]${more}) { edges { cursor node { f0 } } } }`,
+      );
+      const { edges } = body.data[`${list}Connection`];
+      const asked = app.statements.slice(from).join('').split(' MATCH ').length - 1;
+      return {
+        asked,
+        names: edges.map(({ node }: { node: { f0: string } }) => node.f0),
+        last: edges.at(-1).cursor,
+      };
+    };
+    const first = await page('');
+    const second = await page(`, after: "${first.last}"`);
+    const third = await page(`, after: "${second.last}"`);
+    const again = await page(`, after: "${first.last}", before: "${third.last}"`);
+    expect([first, second, third, again].map(({ names }) => names)).toEqual([
+      ['no1', 'no2'],
+      ['no3', 'no4'],
+      ['no5', 'no6'],
+      ['no3', 'no4'],
+    ]);
+    for (const { asked } of [second, third, again]) expect(asked).toBe(first.asked);
   });
 });
 

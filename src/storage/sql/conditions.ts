@@ -11,7 +11,7 @@ import type { Order, Place } from '../../query/order.ts';
 import { isTimePart } from '../../query/parts.ts';
 import { isReferred } from '../../query/referred.ts';
 import { isResult, type Result } from '../../query/results.ts';
-import { isRelevance } from '../../query/search.ts';
+import { isRelevance, type Relevance } from '../../query/search.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { comparedBy, keptAs } from '../../schema/values.ts';
 import { ByCodePoint } from '../own.ts';
@@ -271,6 +271,11 @@ export class Conditions {
     const sql = `(0 + ${weights.join(' + ')})`;
     this.#relevances.push({ searched, table, sql });
     return sql;
+  }
+
+  /** What is written from here on, where how relevant a record is has been found out already. */
+  isKnown({ searched }: Relevance, table: string, sql: string): void {
+    this.#relevances.unshift({ searched, table, sql });
   }
 
   /** Rows that come after a place in an order. */

@@ -122,6 +122,8 @@ export interface Words {
   ): string;
   /** How records come in the order of their keys without a look at all that are found, where that takes another SELECT. */
   inKeyOrder?(searched: Searched, given: (value: unknown) => number): KeyOrder | undefined;
+  /** Ends a SELECT, so that what it finds out is not found out again wherever that is asked for; where a word takes long. */
+  readonly once?: string;
   /** Whether it only guesses how many records have a word, and chooses by that how to find the first of them. */
   readonly isGuessed?: boolean;
   /** Answers with the keys, in a list, of those records whose words it does not have; where it keeps them beside the records. */

@@ -48,9 +48,11 @@ export class Queries {
     return heavy ? (this.#dialect.within?.(sql, heavy, namesOf(statement)) ?? sql) : sql;
   }
 
-  /** `listed` stands for the values that `per` has, where they are not a parameter. */
-  select(statement: Select, listed?: string): string {
+  /** `listed` stands for the values that `per` has, where they are not a parameter; `from`, for the table. */
+  select(statement: Select, listed?: string, from?: string): string {
     const { columns, resource, where, limit, lock, per } = statement;
+    const ranked = from === undefined ? this.#ranked(statement) : undefined;
+    if (ranked) return this.select({ ...statement, where: undefined }, listed, ranked);
     const table = quote(resource.table);
     const list = per && (listed ?? this.#conditions.listed(per.values, per.column));
     const order = statement.order ?? [{ column: resource.key, descending: false }];
@@ -79,7 +81,7 @@ export class Queries {
         most: statement.most === undefined ? '' : ` LIMIT ${statement.most}`,
       });
     const links = list && per.through && this.#links(per, per.through, list);
-    const source = this.#linked(resource, links);
+    const source = from ?? this.#linked(resource, links);
     const parent = per && (links ? `"_links".${quote(PARENT)}` : `${table}.${quote(per.column.stored)}`);
     const found = per || lock ? undefined : this.#foundInKeyOrder(statement, order);
     if (found) return found;
@@ -99,6 +101,23 @@ export class Queries {
     const locking = lock === 'change' ? this.#dialect.lockToChange : lock ? this.#dialect.lock : '';
     const inOrder = single ? '' : ` ORDER BY ${parents}${this.order(order, table, columns)}`;
     return `SELECT ${answered} FROM ${source}${joined(table)}${condition}${inOrder}${most}${locking}`;
+  }
+
+  /**
+   * What is found, where a page begins behind a place in an order of relevance: how relevant it is is held against that place more
+   * than once, and found out once. Beside keys alone: an inner SELECT would read all texts.
+   */
+  #ranked({ resource, where, order = [], after, before, per }: Select): string | undefined {
+    const { once } = this.#dialect.words;
+    const relevance = after || before ? order.map(({ column }) => column).find(isRelevance) : undefined;
+    if (once === undefined || !relevance || per) return undefined;
+    const table = quote(resource.table);
+    const key = `${table}.${quote(resource.key.stored)}`;
+    const shown = `${key} AS "_found", ${this.#conditions.value(relevance, table)} AS "_relevant"`;
+    const conditions = where ? [this.#conditions.condition(where, table)] : [];
+    const condition = this.#conditions.ofRows(' WHERE ', conditions, table, resource.key.stored);
+    this.#conditions.isKnown(relevance, table, '"_ranked"."_relevant"');
+    return `(SELECT ${shown} FROM ${table}${condition}${once}) AS "_ranked" CROSS JOIN ${table} ON ${key} = "_ranked"."_found"`;
   }
 
   #offset(offset: number): string {

@@ -84,10 +84,10 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
   const ofGroups = statement.do === 'aggregate' && statement.having ? conditionsIn(statement.having) : [];
   // A unique index may hold any number of nulls, and a plan words a search for them as one for a value.
   const uniques = asked.some((each) => each.is === 'null') ? new Map<string, number>() : uniquesOf(resources);
-  // Groups that are counted off are no more than the rows that they are made of.
-  const isOfGroups = (detail: string) =>
-    statement.do === 'aggregate' && /^SCAN (_ranked|\(subquery-\d+\))$/.test(detail);
-  const isOpen: IsOpen = ({ detail }) => isLoop(detail) && !isBounded(detail, uniques) && !isOfGroups(detail);
+  // Groups that are counted off are no more than the rows that they are made of, nor are rows whose relevance is known.
+  const isOfRows = (detail: string) =>
+    detail === 'SCAN _ranked' || (statement.do === 'aggregate' && /^SCAN \(subquery-\d+\)$/.test(detail));
+  const isOpen: IsOpen = ({ detail }) => isLoop(detail) && !isBounded(detail, uniques) && !isOfRows(detail);
   const loops = loopsWithin(0, lines, statement, isOpen);
   const isSorted = lines.some(({ detail }) => detail.startsWith('USE TEMP B-TREE'));
   const ordered = isSorted && 'order' in statement ? (statement.order?.length ?? 0) : 0;

@@ -118,6 +118,8 @@ export const words: Words = {
     const text = [termOf(word, field), ...others.map((each) => anywhere(searched, each))].join(' AND ');
     return among(searched.resource, record, given(text));
   },
+  // Without it, the inner SELECT would become one with the outer.
+  once: ' LIMIT -1',
   stale: (resource, list) => {
     const counts = `${quote(`${tableOf(resource)}_docsize`)} AS "_kept"`;
     const keys = `${quote(`${tableOf(resource)}_keys`)} AS "_keys"`;
