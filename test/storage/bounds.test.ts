@@ -217,6 +217,12 @@ test('long keys take long to be sought, whether there is one or not', () => {
     return admits(select(seat, [seat.key], undefined, { per: { column: marked.key, values }, limit: 1 }));
   };
   expect([of(5_000, 36), of(500, 300), of(5_000, 300)]).toEqual([true, true, false]);
+  expect([of(900, 60), of(900, 1_000), of(20_000, 60)]).toEqual([true, false, false]);
+  const numbers = (count: number) =>
+    admits(
+      select(seat, [seat.key], undefined, { per: { column: marked.key, values: ids(count) }, limit: 1 }),
+    );
+  expect([numbers(20_000), numbers(48_000)]).toEqual([true, false]);
 });
 
 test('an order of many columns counts with each of them', () => {

@@ -15,18 +15,21 @@ export function countOf(values: unknown): number {
   return Array.isArray(values) ? Math.max(1, values.length) : 1;
 }
 
-/** So many characters are sought as fast as a number is. */
+/** So few are sought in no time, as long as they are short. */
+const FEW_SOUGHT = 1_000;
 const SHORT_TEXT = 64;
-/** Of the others, so many as fast as a condition is tested. */
-const SOUGHT_CHARACTERS = 4;
+/** What it takes to seek one, and so many characters of it. */
+const SEEK = 4;
+const CHARACTERS = 4;
 
-/** What it takes to seek long texts, as keys of records may be: nothing is visited where none is found. */
+/** What it takes to seek all of the values, such as the keys of records, whether there is one or not: nothing is visited where none is found. */
 export function soughtOf(values: unknown): number {
   if (!Array.isArray(values)) return 0;
+  const isMany = values.length > FEW_SOUGHT;
   let characters = 0;
   for (const each of values)
-    if (typeof each === 'string' && each.length > SHORT_TEXT) characters += each.length - SHORT_TEXT;
-  return characters / SOUGHT_CHARACTERS;
+    if (typeof each === 'string') characters += isMany ? each.length : Math.max(0, each.length - SHORT_TEXT);
+  return (isMany ? SEEK * values.length : 0) + characters / CHARACTERS;
 }
 
 /** What it takes to find the words of the records that are written: of each character as much as a test. */
