@@ -302,6 +302,16 @@ test('of related records in a large file few are measured: each may be on a page
   expect([isMeasured(2), isMeasured(3)]).toEqual([true, false]);
 });
 
+test('what there is of many in its own tables is looked up elsewhere, where the file is large', () => {
+  const first = (count: number) => {
+    const values = ids(count);
+    return select(jobs, [jobs.key], undefined, { per: { column: jobs.column.hook, values }, limit: 1 });
+  };
+  database.run(`${counting(21_000)} INSERT INTO "${jobs.table}" ("id", "hook") SELECT v, v FROM n`);
+  expect([admits(first(3_000)), admits(first(9_000))]).toEqual([true, false]);
+  database.run(`DELETE FROM "${jobs.table}"`);
+});
+
 test('all jobs at once are changed elsewhere, where there are many', () => {
   const where = { is: 'eq', column: jobs.column.error, value: 'x' } as const;
   const retry: Statement = { do: 'update', resource: jobs, set: { error: null }, where, counts: false };

@@ -171,7 +171,7 @@ export class Bounds implements Allowance {
     if (per && limit !== undefined) {
       const rows = per.values.length * limit;
       const there = this.#sizes.rowsOf(resource.table);
-      return VISIT * (there > MOST_ROWS ? rows : Math.min(rows, there));
+      return soughtOf(per.values) + this.#costOfPassing(there > MOST_ROWS ? rows : Math.min(rows, there));
     }
     const numbers = where ? numbersIn(where, resource.key) : 0;
     if (numbers > 0) return this.#costOfPassing(numbers);
