@@ -151,6 +151,8 @@ browsing('told rightly', () => {
     await page.getByText('Both have the same records.').waitFor();
     await duet.json('DELETE', `/words/${id}`);
     await here.go('#/data/Dish');
+    // Where a browser is slow, two steps at once would be none.
+    await page.getByRole('heading', { name: 'Dish', exact: true }).waitFor();
     await here.go(`#/data/Word/record/${id}`);
     await page.getByText(`There is no Word ${id}`).waitFor();
     await page.getByRole('article', { name: 'REST' }).getByText('404').waitFor();
@@ -173,6 +175,8 @@ browsing('told rightly', () => {
     await sent;
     await duet.json('DELETE', `/words/${id}`);
     await here.go('#/data/Dish');
+    // Where a browser is slow, two steps at once would be none.
+    await page.getByRole('heading', { name: 'Dish', exact: true }).waitFor();
     await here.go(`#/data/Word/record/${id}`);
     const told = page.getByRole('article', { name: 'REST' }).getByText('404');
     await told.waitFor();

@@ -33,21 +33,20 @@ interface Sent {
 const shown = signal<readonly Shown[]>([]);
 
 export function useDock(entries: readonly Shown[]): void {
-  useEffect(() => {
-    shown.value = entries;
-  }, [
-    entries.map((entry) => entry.title + ('ask' in entry ? askKey(entry.ask) : '')).join(),
-    ...entries.map((entry) => 'ask' in entry && entry.answer),
-    // A new schema file has other fields under the same names.
-    ...entries.map(
-      (entry) => 'ask' in entry && (entry.ask.do === 'act' ? entry.ask.action : entry.ask.resource),
-    ),
-  ]);
   useEffect(
-    () => () => {
-      shown.value = [];
+    () => {
+      shown.value = entries;
+      // The next view may have come to show its own before this one is gone.
+      return () => {
+        if (shown.value === entries) shown.value = [];
+      };
     },
-    [],
+    // A new schema file has other fields under the same names.
+    entries.flatMap((entry) =>
+      'ask' in entry
+        ? [askKey(entry.ask), entry.answer, 'resource' in entry.ask ? entry.ask.resource : entry.ask.action]
+        : entry.title,
+    ),
   );
 }
 
