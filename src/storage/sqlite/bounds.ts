@@ -14,7 +14,7 @@ import {
   sure,
   timed,
 } from './cost.ts';
-import { answeredOf, BYTES, countOf, givenTo, soughtOf } from './given.ts';
+import { answeredOf, BYTES, countOf, FEW_SOUGHT, givenTo, soughtOf } from './given.ts';
 import { keyIn, named, numbersIn, seeksIn, valuesIn } from './keyed.ts';
 import { LookCost } from './look-cost.ts';
 import { looksAt, type Plan, planOf, type Reading } from './plan.ts';
@@ -37,8 +37,6 @@ const PAGE = 4;
 const FEW_LOOKS = 1;
 /** How long a page may take that is no longer to be read elsewhere. */
 const FOLLOWING_MS = 500;
-/** So many values of a list are sought in no time. */
-const FEW_SOUGHT = 1_000;
 /** So many rows of related lists are put in order in some milliseconds. */
 const FEW_ROWS = 5_000;
 /** So many rows of a large file are measured in some milliseconds, and if their keys are long, in a hundred. */

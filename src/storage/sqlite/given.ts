@@ -15,8 +15,8 @@ export function countOf(values: unknown): number {
   return Array.isArray(values) ? Math.max(1, values.length) : 1;
 }
 
-/** So few are sought in no time, as long as they are short. */
-const FEW_SOUGHT = 1_000;
+/** So many values of a list are sought in no time, as long as they are short. */
+export const FEW_SOUGHT = 1_000;
 const SHORT_TEXT = 64;
 /** What it takes to seek one, and so many characters of it. */
 const SEEK = 4;
