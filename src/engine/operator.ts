@@ -49,7 +49,7 @@ export class Operator {
   }
 
   async drop(chosen: Chosen): Promise<number> {
-    return this.#storage.write(() => dropJobs(chosen), 'many', this.#deadline());
+    return dropJobs(this.#storage, chosen);
   }
 
   /** The newest first. */

@@ -320,6 +320,62 @@ describe.each([...databases])('on %s', (database) => {
     await expect(replayWebhook(journal, model, added.id, ids[2])).rejects.toThrow('yet to come');
   });
 
+  test('one that is disabled while many wait, some of them before what it refused: a replay tells of all of these', async () => {
+    await add();
+    const answers = [500, 410];
+    hook.answer = () => new Response(null, { status: answers.shift() ?? 204 });
+    await create('first');
+    await until('the note', async () => (await only()).deliveries.length === 1);
+    // More than are taken away at once.
+    const records = Array.from({ length: 1_200 }, (_, n) => ({ title: `${n}` }));
+    await app.graphql('mutation ($records: [BookInput!]!) { createBooks(records: $records) { id } }', {
+      records,
+    });
+    await until('the end of it', async () => (await only()).disabled !== null);
+    await until('nothing that waits', async () => (await only()).waiting === 0);
+    const { position, disabled } = await only();
+    expect(disabled).toBe('the receiver answered 410');
+    const before = new Set(hook.told.map(({ event }) => event.subject)).size;
+    expect(before).toBeLessThan(1_201);
+    hook.told.length = 0;
+    await replayWebhook(journal, model, added.id, position);
+    await waited(1_201);
+    expect(new Set(hook.told.map(({ event }) => event.data.after.title)).size).toBe(1_201);
+    expect(await only()).toMatchObject({ disabled: null });
+  });
+
+  test('what a node that died has left of one that was removed is taken away by the next', async () => {
+    await query(`INSERT INTO "_duet_jobs" ("id", "hook", "lane", "version", "path", "attempt", "due", "at", "given")
+      VALUES ('left', 'webhook:wh_0', 'lane', 1, '[]', 0, 0, 't', '{}') RETURNING 1`);
+    await add();
+    // Whoever sees one go looks for what is left.
+    await until('it is in use', async () => {
+      await create('x');
+      return hook.told.length > 0;
+    });
+    await removeWebhook(journal, added.id);
+    await until('nothing is left', async () => (await query('SELECT "id" FROM "_duet_jobs"')).length === 0);
+  });
+
+  test('a replay that has not come to its end says so, and can be done again', async () => {
+    await add();
+    const { position } = await only();
+    await create('x');
+    await waited(1);
+    const dying = {
+      ...{ positions: journal.positions, storage: journal.storage },
+      asked: {
+        read: () => Promise.reject(new Error('killed')),
+        write: journal.asked.write.bind(journal.asked),
+      },
+    };
+    await expect(replayWebhook(dying as never, model, added.id, position)).rejects.toThrow('killed');
+    expect((await only()).disabled).toBe('a replay was begun and has not ended: replay it again');
+    await replayWebhook(journal, model, added.id, position);
+    await waited(2);
+    expect((await only()).disabled).toBe(null);
+  });
+
   test('the tenth attempt is the last: then the later events of the record are told', async () => {
     await add();
     hook.answer = ({ event }) => (event.data.version === 1 ? new Response(null, { status: 500 }) : undefined);

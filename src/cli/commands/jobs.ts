@@ -42,8 +42,10 @@ export async function jobsCommand(
       return;
     }
     const chosen: Chosen = failed ? 'failed' : ids;
-    const work = action === 'retry' ? retryJobs : dropJobs;
-    const count = await database.write(() => work(chosen), 'many', deadline);
+    const count =
+      action === 'retry'
+        ? await database.write(() => retryJobs(chosen), 'many', deadline)
+        : await dropJobs(database, chosen);
     if (count < ids.length)
       throw new StartFault(
         `${count} of ${ids.length} ${action === 'retry' ? 'wait or have failed' : 'are there'}. \`duet jobs\` lists them`,

@@ -4,7 +4,8 @@ import { all, among, equal, type Filter } from '../../query/filter.ts';
 import { canonicalUuid } from '../../schema/scalars.ts';
 import { jobs, lightJobs } from '../../storage/own.ts';
 import { type Aggregate, select } from '../../storage/statements.ts';
-import { type Program, run } from '../../storage/storage.ts';
+import { type Program, run, type Storage } from '../../storage/storage.ts';
+import { discard } from './discarding.ts';
 import { databaseTime, heads, NEVER, NOW } from './queue.ts';
 
 export interface JobEntry {
@@ -94,8 +95,8 @@ export function* retryJobs(chosen: Chosen): Program<number> {
 }
 
 /** Forgets them; whoever runs one is told within seconds that it is nobody's any more. */
-export function* dropJobs(chosen: Chosen): Program<number> {
-  return (yield* run({ do: 'delete', resource: jobs, where: filterOf(chosen), tellsKeys: true })).length;
+export function dropJobs(storage: Storage, chosen: Chosen): Promise<number> {
+  return discard(storage, filterOf(chosen), chosen === 'failed' ? { still: hasFailed } : {});
 }
 
 function filterOf(chosen: Chosen): Filter {

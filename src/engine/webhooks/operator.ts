@@ -7,11 +7,21 @@ import type { Model, Resource } from '../../schema/model.ts';
 import { jobs, marks, webhooks } from '../../storage/own.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
+import { discard } from '../jobs/discarding.ts';
 import type { Journal } from '../journal/journal.ts';
 import { allowedAddresses, NotAllowed } from './addresses.ts';
 import { eventWithout, faultOf, testEvent, typesOf } from './events.ts';
 import { newSecret, send, Undelivered } from './sending.ts';
-import { countWaiting, type Delivery, hookOf, laneOf, patternsOf, receiverOf, setWebhook } from './stored.ts';
+import {
+  countWaiting,
+  type Delivery,
+  hookOf,
+  laneOf,
+  patternsOf,
+  REPLAYED,
+  receiverOf,
+  setWebhook,
+} from './stored.ts';
 
 /** For how long the secret before signs too. */
 const BOTH_MS = 24 * 3_600_000;
@@ -21,6 +31,7 @@ const ID = /^wh_[0-9a-f]+$/;
 const LONGEST_URL = 2_000;
 
 const { id } = webhooks.column;
+const isFree: Filter = { is: 'null', column: jobs.column.holder };
 
 export interface WebhookEntry {
   readonly id: string;
@@ -152,8 +163,8 @@ export async function removeWebhook(journal: Journal, webhook: string): Promise<
   await writing(journal, function* () {
     yield* found(webhook);
     yield* run({ do: 'delete', resource: webhooks, where: equal(id, webhook) });
-    yield* run({ do: 'delete', resource: jobs, where: equal(jobs.column.hook, hookOf(webhook)) });
   });
+  await discard(journal.asked, ofWebhook(webhook));
 }
 
 /** Gives it a new secret, which is not told again. The one before signs too for a day, and no longer when it is done again. */
@@ -206,15 +217,20 @@ export async function replayWebhook(
     if (lost.length > 0) throw refused('changes since this position are no longer kept: give a later one');
     if (place.at > Number(row['position']))
       throw refused('this position is yet to come: what is after it was not told before');
-    // What waits, or has failed, is told again with the rest; what is under way goes on.
-    const again: Filter = all([
-      equal(jobs.column.hook, hookOf(webhook)),
-      { is: 'gt', column: jobs.column.version, value: place.at },
-      { is: 'null', column: jobs.column.holder },
-    ]);
-    yield* run({ do: 'delete', resource: jobs, where: again });
-    yield* setWebhook(webhook, { position: place.at, disabled: null });
+    yield* setWebhook(webhook, { position: place.at, disabled: REPLAYED });
   });
+  // What waits, or has failed, is told again with the rest; what is under way goes on.
+  const isAfter: Filter = { is: 'gt', column: jobs.column.version, value: place.at };
+  await discard(journal.asked, all([ofWebhook(webhook), isAfter, isFree]), { still: isFree });
+  await writing(journal, function* () {
+    const row = yield* found(webhook);
+    if (row['disabled'] !== REPLAYED) throw refused(`it was disabled meanwhile: ${row['disabled']}`);
+    yield* setWebhook(webhook, { disabled: null });
+  });
+}
+
+function ofWebhook(webhook: string): Filter {
+  return equal(jobs.column.hook, hookOf(webhook));
 }
 
 /**

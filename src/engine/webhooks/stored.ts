@@ -18,9 +18,14 @@ const RECENT = 20;
 /** For how long changes of types that this node does not know are left to one that does: a new file is rolled out by then. */
 const ROLLOUT_MS = 10 * 60_000;
 const PREFIX = 'webhook:';
+/** Behind all that begin with it. */
+const PAST = 'webhook;';
 
 const { id, events, position, disabled, recent } = webhooks.column;
 const isInUse: Filter = { is: 'null', column: disabled };
+
+/** Why one is told nothing while it is prepared for a replay, and from then on when that does not come to its end. */
+export const REPLAYED = 'a replay was begun and has not ended: replay it again';
 
 /** An attempt to deliver an event. */
 export interface Delivery {
@@ -39,6 +44,10 @@ export interface Delivery {
 /** What its jobs are called. */
 export function hookOf(webhook: string): string {
   return `${PREFIX}${webhook}`;
+}
+
+export function webhookOf(hook: string): string {
+  return hook.slice(PREFIX.length);
 }
 
 /** The deliveries about one record, which come one after the other. */
@@ -173,15 +182,15 @@ export function* note(ended: readonly Ended[]): Program<void> {
     ended.filter(({ isReturned }) => !isReturned),
     ({ job }) => job.hook,
   );
-  const names = [...byHook.keys()].map((hook) => hook.slice(PREFIX.length));
+  const names = [...byHook.keys()].map(webhookOf);
   const rows = yield* run(select(webhooks, [id, recent, position], among(id, names), { lock: true }));
   for (const row of rows) {
     const name = String(row['id']);
     const own = byHook.get(hookOf(name)) ?? [];
     const told = [...own.map(deliveryOf).reverse(), ...JSON.parse(String(row['recent']))];
     yield* setWebhook(name, { recent: JSON.stringify(told.slice(0, RECENT)) });
-    const gone = own.find(({ outcome }) => outcome instanceof Undelivered && outcome.isGone);
-    if (gone) yield* disable(name, Number(row['position']), String(gone.error));
+    const refused = own.filter(({ outcome }) => outcome instanceof Undelivered && outcome.isGone);
+    if (refused.length > 0) yield* disable(row, refused);
   }
 }
 
@@ -200,18 +209,40 @@ function deliveryOf({ job, error, pause, outcome }: Ended): Delivery {
   };
 }
 
-/** It stands again where the first of its deliveries did that was not made: a replay from there misses nothing. */
-function* disable(name: string, reached: number, why: string): Program<void> {
-  const hooks = [hookOf(name)];
-  const { first } = yield* ofWaiting(hooks, [{ as: 'first', of: 'min', column: jobs.column.version }]);
-  yield* run({ do: 'delete', resource: jobs, where: waitingOf(hooks) });
-  const position = first === null ? reached : Number(first) - 1;
-  yield* setWebhook(name, { disabled: why, position });
+/** It stands again before what it has refused; the others that wait for it are taken away later, since there may be many. */
+function* disable(row: Row, refused: readonly Ended[]): Program<void> {
+  const { key, column } = jobs;
+  const these = among(
+    key,
+    refused.map(({ job }) => job.id),
+  );
+  const versions = yield* run(select(jobs, [column.version], these));
+  yield* run({ do: 'delete', resource: jobs, where: these });
+  const reached = Math.min(Number(row['position']), ...versions.map(({ version }) => Number(version) - 1));
+  yield* setWebhook(String(row['id']), { disabled: String(refused[0]?.error), position: reached });
 }
 
 /** The deliveries that are still to be made. */
 export function waitingOf(hooks: readonly string[]): Filter {
   return all([among(jobs.column.hook, hooks), { is: 'lt', column: jobs.column.due, value: NEVER }]);
+}
+
+/** The position that the first of them tells of. */
+export function* firstWaiting(hook: string): Program<number | undefined> {
+  const { first } = yield* ofWaiting([hook], [{ as: 'first', of: 'min', column: jobs.column.version }]);
+  return first === null ? undefined : Number(first);
+}
+
+/** The name of the first webhook behind another that there are jobs for. */
+export function* nextWithJobs(after: string): Program<string | undefined> {
+  const { hook } = jobs.column;
+  const where = all([
+    { is: 'gt', column: hook, value: hookOf(after) },
+    { is: 'lt', column: hook, value: PAST },
+  ]);
+  const order = [{ column: hook, descending: false }];
+  const [row] = yield* run(select(jobs, [hook], where, { order, limit: 1 }));
+  return row && webhookOf(String(row['hook']));
 }
 
 /** How many there are, and since when the oldest of them waits. */

@@ -7,6 +7,7 @@ import { counted } from '../jobs/counted.ts';
 import { JobRunner } from '../jobs/runner.ts';
 import type { Journal } from '../journal/journal.ts';
 import { eventIn } from './events.ts';
+import { discardLeft } from './left.ts';
 import { type Receiver, send, Undelivered } from './sending.ts';
 import { countWaiting, follow, isBehind, note, receivers } from './stored.ts';
 
@@ -45,6 +46,11 @@ export class Webhooks {
   readonly #receivers = new Map<string, Receiver & { readonly timeout: number }>();
   readonly #runner: JobRunner<Receiver & { readonly timeout: number }>;
   #isStopped = false;
+  /** The hooks of those that were in use when they were last looked at. */
+  #inUse: ReadonlySet<string> = new Set();
+  /** Whether deliveries may wait that nobody is to be told of any more: a node that died may have left some. */
+  #mayBeLeft = true;
+  #discarding: Promise<void> | undefined;
   #isWoken = false;
   #wake: () => void = () => {};
   #loop: Promise<void> | undefined;
@@ -56,7 +62,12 @@ export class Webhooks {
       hooks: this.#receivers,
       each: EACH,
       retries: { most: PAUSES.length + 1, pauseAfter },
-      run: (receiver, { given }, { attempt, signal }) => send(receiver, eventIn(given), attempt, signal),
+      run: (receiver, { hook, given }, { attempt, signal }) =>
+        send(receiver, eventIn(given), attempt, signal).catch((error) => {
+          // It wants no more: what waits is not sent until that is noted.
+          if (error instanceof Undelivered && error.isGone) this.#receivers.delete(hook);
+          throw error;
+        }),
       note,
       observe: options.observe,
     });
@@ -76,6 +87,7 @@ export class Webhooks {
     this.#isStopped = true;
     this.#wake();
     await this.#loop;
+    await this.#discarding;
     await this.#runner.stop();
   }
 
@@ -122,8 +134,11 @@ export class Webhooks {
     const { journal, model, timeout, observe } = this.#options;
     const { storage, positions } = journal;
     const known = await storage.read(receivers, 'many', patience());
+    for (const hook of this.#inUse) if (!known.has(hook)) this.#mayBeLeft = true;
+    this.#inUse = new Set(known.keys());
     for (const hook of this.#receivers.keys()) if (!known.has(hook)) this.#receivers.delete(hook);
     for (const [hook, receiver] of known) this.#receivers.set(hook, { ...receiver, timeout });
+    if (this.#mayBeLeft) this.#discarding ??= this.#discard();
     if (known.size === 0) return;
     await positions.ready();
     const isLate = () => storage.read(() => isBehind(model, positions), 'many', patience());
@@ -138,6 +153,18 @@ export class Webhooks {
         });
       this.#runner.wake();
     }
+  }
+
+  /** Beside all else: there may be many, and the others are told meanwhile. */
+  async #discard(): Promise<void> {
+    this.#mayBeLeft = false;
+    try {
+      await discardLeft(this.#options.journal.storage, () => this.#isStopped);
+    } catch (error) {
+      this.#mayBeLeft = true;
+      if (!this.#isStopped) this.#options.observe({ event: 'failure', cause: error });
+    }
+    this.#discarding = undefined;
   }
 
   /** Until somebody wakes it, at the latest after so long. */
