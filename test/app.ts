@@ -112,7 +112,7 @@ const isPooled = process.env['DUET_TEST_POOLER'] === 'transaction';
 export const databases: readonly DatabaseKind[] = isPooled ? ['postgres'] : ['sqlite', 'postgres'];
 
 /** What a server starts to read and write for it. */
-const APART = [process.execPath, '--no-env-file', join(import.meta.dir, '../src/cli/statements.ts')];
+export const APART = [process.execPath, '--no-env-file', join(import.meta.dir, '../src/cli/statements.ts')];
 
 let shared: Promise<Databases> | undefined;
 

@@ -2,8 +2,9 @@
 
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { splitsWords } from '../../src/storage/sqlite/words.ts';
-import { openApp } from '../app.ts';
+import { APART, openApp } from '../app.ts';
 import { Folder } from '../process.ts';
 
 const ROWS = 30_000;
@@ -262,4 +263,44 @@ describe('of a writer that cannot be', () => {
     await app.close();
     expect(status).toBe(expected);
   });
+});
+
+/** From COMMIT on nothing is ended: after many records have gone FTS5 would merge its index there for seconds, beyond any deadline. */
+test('another process has the words written before it commits them, and merges none where many are gone', async () => {
+  const [note, log] = ['note.ts', 'log'].map((name) => folder.file(name)) as [string, string];
+  // What FTS5 knows of its segments changes when it writes.
+  const noting = `
+    import { Database } from 'bun:sqlite';
+    import { appendFileSync } from 'node:fs';
+    const { query } = Database.prototype;
+    Database.prototype.query = function (sql) {
+      const name = () => query.call(this, "SELECT name FROM sqlite_master WHERE name GLOB '*_Book_data'").get().name;
+      const segments = () => query.call(this, \`SELECT hex(block) AS it FROM "\${name()}" WHERE id = 10\`).get().it;
+      if (sql === 'COMMIT') {
+        const before = segments();
+        queueMicrotask(() => appendFileSync(${JSON.stringify(log)}, segments() === before ? 'early ' : 'late '));
+      }
+      return query.call(this, sql);
+    };`;
+  writeFileSync(note, noting);
+  const [bun, ...rest] = APART;
+  const apart = [String(bun), '--preload', note, ...rest];
+  const app = await openApp('sqlite', { sdl, data: {}, url, apart });
+  using db = new Database(folder.file('duet.db'));
+  const names = db.query('SELECT name FROM sqlite_master').values().flat().map(String);
+  const kept = (what: string) => names.find((name) => name.endsWith(`_Book_${what}`));
+  const segments = () =>
+    db
+      .query(`SELECT DISTINCT segid FROM "${kept('idx')}"`)
+      .values()
+      .flat();
+  const before = segments();
+  const many = { method: 'DELETE', path: '/books', where: { id: { lte: 10_000 } }, atMost: 10_000 };
+  const { status } = await app.rest('POST', '/transaction', { operations: [many] });
+  const { body: found } = await app.rest('GET', '/books?search=book&limit=1');
+  await app.close();
+  expect([status, found[0].id, readFileSync(log, 'utf8')]).toEqual([200, 10_001, 'early ']);
+  // Nothing was merged, and what is written later will be.
+  expect(segments()).toEqual(expect.arrayContaining(before));
+  expect(db.query(`SELECT v FROM "${kept('config')}" WHERE k = 'automerge'`).get()).toEqual({ v: 4 });
 });

@@ -1,7 +1,7 @@
 /** Long writes, whose statements another process carries out: what takes too long is ended there, and stops nobody here. */
 
 import { DuetError } from '../../base/errors.ts';
-import type { Model } from '../../schema/model.ts';
+import type { Model, Resource } from '../../schema/model.ts';
 import { LOOK, outdatedOf } from '../duties.ts';
 import { deadlineExceeded, passing, refusedByDatabase, unavailable } from '../faults.ts';
 import type { Row, Statement } from '../statements.ts';
@@ -13,6 +13,7 @@ import { TRIGGERS } from './local-writer.ts';
 import { type Launch, ProcessFault, StatementProcess } from './process.ts';
 import { refuseOutdated } from './runner.ts';
 import type { Asked } from './statement-process.ts';
+import { mergesWords } from './words.ts';
 import { isResult, type Outcome, type Waiting } from './write-queue.ts';
 
 const IDLE_MS = 30_000;
@@ -27,6 +28,8 @@ function control(sql: string): Asked {
 const BEGIN = control('BEGIN IMMEDIATE');
 const DUTIES = control(LOOK);
 const OTHERS = control(TRIGGERS);
+// FTS5 writes the words of a transaction when that is committed, or here, where it can still be ended.
+const WRITE_WORDS = [control('SAVEPOINT words'), control('RELEASE words')];
 const COMMIT = control('COMMIT');
 const ROLLBACK = control('ROLLBACK');
 // All that can be carried over without anybody having to wait.
@@ -108,6 +111,8 @@ class Transaction {
   #isUndone = false;
   #hasTriggers = false;
   #outdated: ReadonlySet<string> = new Set();
+  /** The resources whose words are not merged meanwhile. */
+  readonly #unmerged = new Set<Resource>();
 
   constructor(options: WriterOptions, process: StatementProcess, write: Waiting, isWanted: () => boolean) {
     this.#options = options;
@@ -126,6 +131,7 @@ class Transaction {
       if (!(await this.#begin())) return undefined;
       this.#endWhenWanted();
       outcome = await this.#drive(program);
+      if (isResult(outcome)) await this.#writeWords();
     } catch (error) {
       if (!this.#endedBy || error !== this.#endedBy) throw error;
       // The system has let go of the file when it is gone.
@@ -169,6 +175,23 @@ class Transaction {
     }
   }
 
+  /**
+   * For each record that is gone FTS5 merges a page of each level of its index: for seconds after thousands, while everybody waits.
+   * That is left to later writes, each of which merges a little.
+   */
+  async #leaveUnmerged(statements: readonly Statement[]): Promise<void> {
+    const resources = statements.flatMap((each) => (each.do === 'delete' ? [each.resource as Resource] : []));
+    const more = resources.filter((each) => each.searched?.length > 0 && !this.#unmerged.has(each));
+    for (const each of more) this.#unmerged.add(each);
+    if (more.length > 0) await this.#process.ask(more.map((each) => control(mergesWords(each, 0))));
+  }
+
+  async #writeWords(): Promise<void> {
+    if (!this.#options.model.resources.some(({ searched }) => searched.length > 0)) return;
+    const merging = [...this.#unmerged].map((each) => control(mergesWords(each, 4)));
+    await this.#process.ask([...WRITE_WORDS, ...merging]);
+  }
+
   /** What a constraint that is looked at only then makes of it. */
   async #commit(): Promise<Outcome | undefined> {
     try {
@@ -206,6 +229,7 @@ class Transaction {
     const { trace } = this.#options;
     const begun = trace && asked.map(({ sql }) => trace(sql));
     try {
+      await this.#leaveUnmerged(statements);
       const rows = await this.#process.ask(asked);
       return await meant(asked, rows);
     } catch (error) {

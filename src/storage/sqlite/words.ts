@@ -24,6 +24,12 @@ function tableOf(resource: Resource): string {
   return `${OWN}${wordsName(resource)}_${resource.table}`;
 }
 
+/** How many segments of a level FTS5 merges into one when it writes; with 0 it merges none. */
+export function mergesWords(resource: Resource, segments: 0 | 4): string {
+  const words = quote(tableOf(resource));
+  return `INSERT INTO ${words} (${words}, rank) VALUES ('automerge', ${segments})`;
+}
+
 /** The tables of records and, as if these were columns of them, what keeps their words. */
 export const NAMES = `SELECT substr("name", ${OF_WORDS.length + 8 + 2}) AS "table", substr("name", ${OWN.length + 1}, ${WORDS.length + 8}) AS "column", 'words', 0, 1, 0, -1 FROM "sqlite_schema" WHERE "type" = 'table' AND substr("name", 1, ${OF_WORDS.length}) = '${OF_WORDS}' AND "sql" LIKE 'CREATE VIRTUAL TABLE %'`;
 
