@@ -64,6 +64,25 @@ test('it goes on by itself where nobody tells', async () => {
   }
 });
 
+test('one that takes long hears of its own deadline while another that takes long is under way', async () => {
+  let end = () => {};
+  const queue = new WriteQueue((batch, isAlone) => {
+    if (!isAlone) return batch.map(() => 'alone');
+    return new Promise((resolve) => {
+      end = () => resolve(batch.map(() => ({ result: 'written' })));
+    });
+  }, 1000);
+  const first = queue.add(function* () {}, 'many', Number.POSITIVE_INFINITY);
+  const second = queue.add(function* () {}, 'many', performance.now() + 20);
+  let told: unknown;
+  second.catch((error) => {
+    told = error.code;
+  });
+  for (let tries = 0; tries < 200 && told === undefined; tries++) await Bun.sleep(10);
+  end();
+  expect([told, await first] as unknown[]).toEqual(['DEADLINE_EXCEEDED', 'written']);
+});
+
 test('those who wait have their turns one after the other', () => {
   const { told, of, wait } = processes(4);
   // Nobody waits, and nobody is told.

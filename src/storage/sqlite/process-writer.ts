@@ -50,6 +50,8 @@ export class ProcessWriter {
   /** Started when it is needed, ended when nobody has needed it for a while. */
   #process: StatementProcess | undefined;
   #idle: Timer | undefined;
+  /** How much of it is under way: the log may be carried over while the next write begins. */
+  #underWay = 0;
 
   constructor(options: WriterOptions) {
     this.#options = options;
@@ -77,6 +79,7 @@ export class ProcessWriter {
 
   async #using<T>(work: (process: StatementProcess) => Promise<T>): Promise<T> {
     clearTimeout(this.#idle);
+    this.#underWay++;
     let process: StatementProcess | undefined;
     try {
       process = this.#started();
@@ -87,7 +90,7 @@ export class ProcessWriter {
       await process?.exited;
       throw error instanceof ProcessFault ? explained(error) : error;
     } finally {
-      this.#idle = setTimeout(() => this.close(), IDLE_MS).unref();
+      if (--this.#underWay === 0) this.#idle = setTimeout(() => this.close(), IDLE_MS).unref();
     }
   }
 

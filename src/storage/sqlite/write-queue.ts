@@ -63,7 +63,7 @@ export class WriteQueue {
   readonly #patienceMs: number;
   #entries: Entry[] = [];
   /** Those that take long, and so go one by one. */
-  readonly #long: Entry[] = [];
+  #long: Entry[] = [];
   #isUnderWay = false;
   #wasLong = false;
   /** Since when others have been in the way. */
@@ -138,6 +138,7 @@ export class WriteQueue {
   #expire(): void {
     const now = performance.now();
     this.#entries = this.#entries.filter((entry) => !expired(entry, now));
+    this.#long = this.#long.filter((entry) => !expired(entry, now));
   }
 
   #settle(batch: readonly Entry[], isAlone: boolean, outcomes: readonly Outcome[] | undefined): void {

@@ -1,0 +1,50 @@
+/** The process that writes for another on SQLite is ended when nobody has needed it for a while, and never under whoever does. */
+
+import { afterEach, expect, spyOn, test } from 'bun:test';
+import { ProcessWriter } from '../../src/storage/sqlite/process-writer.ts';
+import type { Program } from '../../src/storage/storage.ts';
+import { APART, openApp } from '../app.ts';
+import { Folder } from '../process.ts';
+import { modelOf } from './deployment.ts';
+
+const sdl = 'type Note @resource { id: ID!  text: String }';
+const IDLE_MS = 30_000;
+
+const spies = [spyOn(globalThis, 'setTimeout'), spyOn(globalThis, 'clearTimeout')] as const;
+afterEach(() => {
+  for (const spy of spies) spy.mockRestore();
+});
+
+/** The timers that would end it. */
+function waiting(): unknown[] {
+  const [set, cleared] = spies;
+  const ended = new Set(cleared.mock.calls.map(([timer]): unknown => timer));
+  const timers = set.mock.results.map(({ value }, at) => ({ timer: value, ms: set.mock.calls[at]?.[1] }));
+  return timers.filter(({ timer, ms }) => ms === IDLE_MS && !ended.has(timer));
+}
+
+test('while the log is carried over behind one write, the next begins', async () => {
+  using folder = new Folder({});
+  const path = folder.file('duet.db');
+  await (await openApp('sqlite', { sdl, data: {}, url: `sqlite:${path}` })).close();
+  const writer = new ProcessWriter({
+    launch: { command: APART, path },
+    model: modelOf(sdl),
+    holdMs: 2_000,
+    isLogLong: () => true,
+    trace: undefined,
+  });
+  const seen: number[] = [];
+  const write = async () => {
+    // biome-ignore lint/correctness/useYield: it asks for nothing.
+    function* program(): Program<void> {
+      seen.push(waiting().length);
+    }
+    await writer.commit({ program, steps: 'many', deadline: performance.now() + 10_000 }, () => false);
+  };
+  for (let count = 0; count < 20; count++) await write();
+  for (let tries = 0; tries < 500 && waiting().length === 0; tries++) await Bun.sleep(10);
+  const idle = waiting().length;
+  writer.close();
+  expect([seen, idle]).toEqual([Array(20).fill(0), 1]);
+});
