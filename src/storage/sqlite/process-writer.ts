@@ -13,7 +13,7 @@ import { TRIGGERS } from './local-writer.ts';
 import { type Launch, ProcessFault, StatementProcess } from './process.ts';
 import { refuseOutdated } from './runner.ts';
 import type { Asked } from './statement-process.ts';
-import { mergesWords } from './words.ts';
+import { mergingLittle } from './words.ts';
 import { isResult, type Outcome, type Waiting } from './write-queue.ts';
 
 const IDLE_MS = 30_000;
@@ -114,8 +114,7 @@ class Transaction {
   #isUndone = false;
   #hasTriggers = false;
   #outdated: ReadonlySet<string> = new Set();
-  /** The resources whose words are not merged meanwhile. */
-  readonly #unmerged = new Set<Resource>();
+  readonly #mergingLittle = new Set<Resource>();
 
   constructor(options: WriterOptions, process: StatementProcess, write: Waiting, isWanted: () => boolean) {
     this.#options = options;
@@ -178,21 +177,17 @@ class Transaction {
     }
   }
 
-  /**
-   * For each record that is gone FTS5 merges a page of each level of its index: for seconds after thousands, while everybody waits.
-   * That is left to later writes, each of which merges a little.
-   */
-  async #leaveUnmerged(statements: readonly Statement[]): Promise<void> {
-    const resources = statements.flatMap((each) => (each.do === 'delete' ? [each.resource as Resource] : []));
-    const more = resources.filter((each) => each.searched?.length > 0 && !this.#unmerged.has(each));
-    for (const each of more) this.#unmerged.add(each);
-    if (more.length > 0) await this.#process.ask(more.map((each) => control(mergesWords(each, 0))));
+  async #mergeLittle(statements: readonly Statement[]): Promise<void> {
+    const resources = statements.flatMap(searchedAnew);
+    const more = resources.filter((each) => !this.#mergingLittle.has(each));
+    for (const each of more) this.#mergingLittle.add(each);
+    if (more.length > 0) await this.#process.ask(more.map((each) => control(mergingLittle(each).before)));
   }
 
   async #writeWords(): Promise<void> {
     if (!this.#options.model.resources.some(({ searched }) => searched.length > 0)) return;
-    const merging = [...this.#unmerged].map((each) => control(mergesWords(each, 4)));
-    await this.#process.ask([...WRITE_WORDS, ...merging]);
+    const merging = [...this.#mergingLittle].flatMap((each) => mergingLittle(each).after);
+    await this.#process.ask([...WRITE_WORDS, ...merging.map(control)]);
   }
 
   /** What a constraint that is looked at only then makes of it. */
@@ -232,7 +227,7 @@ class Transaction {
     const { trace } = this.#options;
     const begun = trace && asked.map(({ sql }) => trace(sql));
     try {
-      await this.#leaveUnmerged(statements);
+      await this.#mergeLittle(statements);
       const rows = await this.#process.ask(asked);
       return await meant(asked, rows);
     } catch (error) {
@@ -262,6 +257,22 @@ function taking(
     // After some errors, such as a full disk, SQLite has rolled everything back by itself.
     if (!error.inTransaction) throw error;
     return { outcome: { error: explained(error) } };
+  }
+}
+
+/** The resource whose words a statement may remove. */
+function searchedAnew(statement: Statement): Resource[] {
+  switch (statement.do) {
+    case 'delete':
+    case 'update':
+    case 'update each':
+    case 'update all':
+    case 'upsert': {
+      const resource = statement.resource as Resource;
+      return resource.searched?.length > 0 ? [resource] : [];
+    }
+    default:
+      return [];
   }
 }
 

@@ -12,6 +12,11 @@ const SPLIT = '_duet_words';
 /** Before every other name of Duet's own here, `_search_`. */
 const OWN = '_duet';
 
+/** How many segments of a level FTS5 merges into one, unless it is told otherwise. */
+const SEGMENTS = 4;
+/** In 0.1 s, or a little more. */
+const PAGES_MERGED = 1_000;
+
 /** What the names of these tables begin with. */
 export const OF_WORDS = OWN + WORDS;
 
@@ -24,10 +29,19 @@ function tableOf(resource: Resource): string {
   return `${OWN}${wordsName(resource)}_${resource.table}`;
 }
 
-/** How many segments of a level FTS5 merges into one when it writes; with 0 it merges none. */
-export function mergesWords(resource: Resource, segments: 0 | 4): string {
+/**
+ * For each record whose words are removed FTS5 would merge a page of each level of its index: for seconds with thousands, while
+ * everybody waits. After the first statement it merges nothing by itself; the others have it merge a little and go on as before,
+ * which is what it needs to keep up.
+ */
+export function mergingLittle(resource: Resource): { readonly before: string; readonly after: string[] } {
   const words = quote(tableOf(resource));
-  return `INSERT INTO ${words} (${words}, rank) VALUES ('automerge', ${segments})`;
+  const set = (what: string, value: number) =>
+    `INSERT INTO ${words} (${words}, rank) VALUES ('${what}', ${value})`;
+  return {
+    before: set('automerge', 0),
+    after: [set('automerge', SEGMENTS), set('merge', PAGES_MERGED)],
+  };
 }
 
 /** The tables of records and, as if these were columns of them, what keeps their words. */
