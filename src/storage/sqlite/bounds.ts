@@ -15,7 +15,7 @@ import {
   timed,
 } from './cost.ts';
 import { answeredOf, BYTES, countOf, FEW_SOUGHT, givenTo, soughtOf } from './given.ts';
-import { keyIn, named, numbersIn, seeksIn, valuesIn } from './keyed.ts';
+import { costOfLists, keyIn, named, numbersIn, seeksIn } from './keyed.ts';
 import { LookCost } from './look-cost.ts';
 import { looksAt, type Plan, planOf, type Reading } from './plan.ts';
 import { isLongToPlan } from './planning.ts';
@@ -203,7 +203,7 @@ export class Bounds implements Allowance {
     const given = countOf(values);
     // Lists are laid out before anything is looked for.
     const having = statement.do === 'aggregate' ? statement.having : undefined;
-    const listed = (where ? valuesIn(where) : 0) + (having ? valuesIn(having) : 0);
+    const listed = (where ? costOfLists(where) : 0) + (having ? costOfLists(having) : 0);
     let kept = this.#plans.get(sql);
     if (!kept) {
       if (isLongToPlan(where, having, resource)) return LONG;

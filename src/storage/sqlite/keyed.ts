@@ -6,25 +6,27 @@ import { encoded } from '../sql/codec.ts';
 import { quote } from '../sql/dialect.ts';
 import { PLACEHOLDER, type Table } from '../statements.ts';
 import { dialect } from './dialect.ts';
+import { soughtOf } from './given.ts';
 import type { Part } from './texts.ts';
 
-/** How many values the lists of a filter have. Nothing is made on the way: every read comes by here. */
-export function valuesIn(filter: Filter): number {
+/** What it takes to lay out the lists of a filter, and to seek their values. Nothing is made on the way: every read comes by here. */
+export function costOfLists(filter: Filter): number {
   switch (filter.is) {
     case 'all':
     case 'any': {
       let values = 0;
-      for (const each of filter.of) values += valuesIn(each);
+      for (const each of filter.of) values += costOfLists(each);
       return values;
     }
     case 'not':
-      return valuesIn(filter.of);
+      return costOfLists(filter.of);
     case 'in':
+      return filter.values.length + soughtOf(filter.values);
     case 'hasSome':
     case 'hasEvery':
       return filter.values.length;
     default:
-      return 'where' in filter ? valuesIn(filter.where) : 0;
+      return 'where' in filter ? costOfLists(filter.where) : 0;
   }
 }
 
