@@ -45,7 +45,7 @@ export class Operator {
 
   /** How many are begun at once. */
   async retry(chosen: Chosen): Promise<number> {
-    return this.#storage.write(() => retryJobs(chosen), 'many', this.#deadline());
+    return retryJobs(this.#storage, chosen);
   }
 
   async drop(chosen: Chosen): Promise<number> {

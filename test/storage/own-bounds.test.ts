@@ -3,7 +3,7 @@
 import { Database, type SQLQueryBindings } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { PassedJson } from '../../src/base/passed.ts';
-import { countJobs, dropJobs } from '../../src/engine/jobs/operator.ts';
+import { countJobs, dropJobs, retryJobs } from '../../src/engine/jobs/operator.ts';
 import { firstDue, type Job, NEVER, turn } from '../../src/engine/jobs/queue.ts';
 import { Positions } from '../../src/engine/journal/positions.ts';
 import { discardLeft } from '../../src/engine/webhooks/left.ts';
@@ -175,16 +175,21 @@ describe.each([
     else expect(error).toBe(undone);
   });
 
-  const emptied: [string, (storage: Storage) => Promise<unknown>][] = [
-    ['those of a webhook that is disabled', (storage) => discardLeft(storage, () => false)],
-    ['those that have failed', (storage) => dropJobs(storage, 'failed')],
+  const changed: [string, number, (storage: Storage) => Promise<unknown>][] = [
+    [
+      'those of a webhook that is disabled are taken away',
+      FUTURE,
+      (storage) => discardLeft(storage, () => false),
+    ],
+    ['those that have failed are taken away', NEVER, (storage) => dropJobs(storage, 'failed')],
+    ['those that have failed are tried again', NEVER, (storage) => retryJobs(storage, 'failed')],
   ];
 
-  test.each(emptied)('%s are taken away some at a time', async (_, work) => {
+  test.each(changed)('%s, some at a time', async (_, due, work) => {
     query(`UPDATE "_duet_webhooks" SET "disabled" = 'gone' RETURNING 1`);
     const { app, storage } = await opened();
     store(1, count);
-    if (work === emptied[1]?.[1]) query(`UPDATE "_duet_jobs" SET "due" = ${NEVER} RETURNING 1`);
+    query(`UPDATE "_duet_jobs" SET "due" = ${due} RETURNING 1`);
     let most = 0;
     const counting = <T>(program: () => Program<T>) =>
       function* (): Program<T> {
@@ -193,7 +198,7 @@ describe.each([
         while (!step.done) {
           const rows = yield step.value;
           for (const [at, each] of step.value.entries())
-            if (each.do === 'delete') most = Math.max(most, rows[at]?.length ?? 0);
+            if (each.do === 'delete' || each.do === 'update') most = Math.max(most, rows[at]?.length ?? 0);
           step = steps.next(rows);
         }
         return step.value;
@@ -203,8 +208,9 @@ describe.each([
       write: (program: any, ...more: [any, any]) => storage.write(counting(program), ...more),
     };
     await work(counted as never);
-    const left = query('SELECT count(*) AS count FROM "_duet_jobs"')[0].count;
+    const left = query(`SELECT count(*) AS count FROM "_duet_jobs" WHERE "due" = ${due}`)[0].count;
     await app.close();
+    query('DELETE FROM "_duet_jobs" RETURNING 1');
     query('UPDATE "_duet_webhooks" SET "disabled" = NULL, "position" = 1000000 RETURNING 1');
     // The app may be faster with some.
     expect([left, most <= 500]).toEqual([0, true]);

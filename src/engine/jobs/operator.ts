@@ -5,7 +5,7 @@ import { canonicalUuid } from '../../schema/scalars.ts';
 import { jobs, lightJobs } from '../../storage/own.ts';
 import { type Aggregate, select } from '../../storage/statements.ts';
 import { type Program, run, type Storage } from '../../storage/storage.ts';
-import { discard } from './discarding.ts';
+import { discard, inPortions } from './portions.ts';
 import { databaseTime, heads, NEVER, NOW } from './queue.ts';
 
 export interface JobEntry {
@@ -26,7 +26,10 @@ export interface JobEntry {
 
 const { id, due, at, holder } = jobs.column;
 
+const PATIENCE_MS = 30_000;
+
 const hasFailed = equal(due, NEVER);
+const isFree: Filter = { is: 'null', column: holder };
 
 /** The oldest first. */
 export function* listJobs(failedOnly: boolean, most: number): Program<JobEntry[]> {
@@ -62,10 +65,7 @@ export function* listJobs(failedOnly: boolean, most: number): Program<JobEntry[]
 
 /** How many there are, those that run left out. */
 export function* countJobs(): Program<{ readonly waiting: number; readonly failed: number }> {
-  const isWaiting: Filter = all([
-    { is: 'lt', column: due, value: NEVER },
-    { is: 'null', column: holder },
-  ]);
+  const isWaiting: Filter = all([{ is: 'lt', column: due, value: NEVER }, isFree]);
   const [[waiting] = [], [failed] = []] = yield [isWaiting, hasFailed].map(
     (where): Aggregate => ({
       do: 'aggregate',
@@ -88,10 +88,15 @@ export function* countJobs(): Program<{ readonly waiting: number; readonly faile
 export type Chosen = readonly string[] | 'failed';
 
 /** Has them begun at once, with all attempts before them; answers how many. Those that run go on. */
-export function* retryJobs(chosen: Chosen): Program<number> {
-  const where = all([filterOf(chosen), { is: 'null', column: holder }]);
+export function retryJobs(storage: Storage, chosen: Chosen): Promise<number> {
   const set = { due: NOW, attempt: 0 };
-  return (yield* run({ do: 'update', resource: lightJobs, set, where, counts: false })).length;
+  const retry = function* (where: Filter): Program<number> {
+    return (yield* run({ do: 'update', resource: lightJobs, set, where, counts: false })).length;
+  };
+  const which = all([filterOf(chosen), isFree]);
+  return chosen === 'failed'
+    ? inPortions(storage, which, (some) => retry(all([some, which])))
+    : storage.write(() => retry(which), 'many', performance.now() + PATIENCE_MS);
 }
 
 /** Forgets them; whoever runs one is told within seconds that it is nobody's any more. */

@@ -4,7 +4,7 @@ import { equal } from '../../query/filter.ts';
 import { jobs, webhooks } from '../../storage/own.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run, type Storage } from '../../storage/storage.ts';
-import { discard } from '../jobs/discarding.ts';
+import { discard } from '../jobs/portions.ts';
 import { firstWaiting, hookOf, nextWithJobs, REPLAYED, setWebhook, waitingOf } from './stored.ts';
 
 const PATIENCE_MS = 30_000;

@@ -7,7 +7,7 @@ import type { Model, Resource } from '../../schema/model.ts';
 import { jobs, marks, webhooks } from '../../storage/own.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
-import { discard } from '../jobs/discarding.ts';
+import { discard } from '../jobs/portions.ts';
 import type { Journal } from '../journal/journal.ts';
 import { allowedAddresses, NotAllowed } from './addresses.ts';
 import { eventWithout, faultOf, testEvent, typesOf } from './events.ts';
