@@ -177,11 +177,17 @@ class Transaction {
     }
   }
 
+  /** Where a newer file keeps these words no longer, there are none to merge. */
   async #mergeLittle(statements: readonly Statement[]): Promise<void> {
-    const resources = statements.flatMap(searchedAnew);
-    const more = resources.filter((each) => !this.#mergingLittle.has(each));
-    for (const each of more) this.#mergingLittle.add(each);
-    if (more.length > 0) await this.#process.ask(more.map((each) => control(mergingLittle(each).before)));
+    for (const each of statements.flatMap(searchedAnew)) {
+      if (this.#mergingLittle.has(each)) continue;
+      try {
+        await this.#process.ask([control(mergingLittle(each).before)]);
+        this.#mergingLittle.add(each);
+      } catch (error) {
+        if (!(error instanceof ProcessFault) || !error.inTransaction) throw error;
+      }
+    }
   }
 
   async #writeWords(): Promise<void> {
