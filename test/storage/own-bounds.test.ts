@@ -127,11 +127,14 @@ const job: Job = {
 const gone = { job, error: 'gone', outcome: new Undelivered('the receiver answered 410', 410) };
 const room = { each: new Map([[hook, 10]]), jobs: 10, given: 1_000 };
 
+const free: Filter = { is: 'null', column: jobs.column.holder };
+
 const asked: [string, 'read' | 'write', boolean, (positions: Positions) => Program<unknown>][] = [
   ['the deliveries that wait are counted', 'read', true, () => countWaiting([hook])],
   ['all jobs are counted', 'read', true, countJobs],
   ['a webhook is disabled', 'write', false, () => note([gone])],
   ['all deliveries of a webhook are removed', 'write', true, () => removed(equal(jobs.column.hook, hook))],
+  ['the ids of many are found', 'read', true, () => run(select(jobs, [jobs.key], free, { limit: 20_000 }))],
   ['jobs are removed by their ids', 'write', false, () => removed(equal(jobs.key, 'none'))],
   ['it is looked which is due', 'read', false, () => firstDue([hook, 'other'], FUTURE)],
   [

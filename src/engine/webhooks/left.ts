@@ -1,6 +1,6 @@
-/** What is left to be told to webhooks that are disabled or removed: it is taken away, and where they stand in the journal is kept. */
+/** What waits for webhooks that are disabled, removed or replayed: it is taken away, and where they stand in the journal is kept. */
 
-import { equal } from '../../query/filter.ts';
+import { all, equal, type Filter } from '../../query/filter.ts';
 import { jobs, webhooks } from '../../storage/own.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run, type Storage } from '../../storage/storage.ts';
@@ -14,6 +14,8 @@ const { id, disabled, position } = webhooks.column;
 export async function discardLeft(storage: Storage, isStopped: () => boolean): Promise<void> {
   const read = <T>(program: () => Program<T>) =>
     storage.read(program, 'many', performance.now() + PATIENCE_MS);
+  for (const row of await read(() => run(select(webhooks, [id, position], equal(disabled, REPLAYED)))))
+    await beginReplay(storage, String(row['id']), Number(row['position']), isStopped);
   let name: string | undefined = '';
   while (!isStopped()) {
     const after: string = name;
@@ -30,6 +32,30 @@ export async function discardLeft(storage: Storage, isStopped: () => boolean): P
       },
     });
   }
+}
+
+/** What waits, or has failed, is told again with the rest; what is under way goes on. */
+async function beginReplay(
+  storage: Storage,
+  webhook: string,
+  after: number,
+  isStopped: () => boolean,
+): Promise<void> {
+  const isFree: Filter = { is: 'null', column: jobs.column.holder };
+  const isAfter: Filter = { is: 'gt', column: jobs.column.version, value: after };
+  const again = all([equal(jobs.column.hook, hookOf(webhook)), isAfter, isFree]);
+  const isWanted = function* (): Program<boolean> {
+    const row = yield* stored(webhook, true);
+    return !isStopped() && row?.['disabled'] === REPLAYED && Number(row['position']) === after;
+  };
+  await discard(storage, again, { still: isFree, mayGo: isWanted });
+  await storage.write(
+    function* () {
+      if (yield* isWanted()) yield* setWebhook(webhook, { disabled: null });
+    },
+    'many',
+    performance.now() + PATIENCE_MS,
+  );
 }
 
 /**

@@ -7,7 +7,6 @@ import type { Model, Resource } from '../../schema/model.ts';
 import { jobs, marks, webhooks } from '../../storage/own.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
-import { discard } from '../jobs/portions.ts';
 import type { Journal } from '../journal/journal.ts';
 import { allowedAddresses, NotAllowed } from './addresses.ts';
 import { eventWithout, faultOf, testEvent, typesOf } from './events.ts';
@@ -31,7 +30,6 @@ const ID = /^wh_[0-9a-f]+$/;
 const LONGEST_URL = 2_000;
 
 const { id } = webhooks.column;
-const isFree: Filter = { is: 'null', column: jobs.column.holder };
 
 export interface WebhookEntry {
   readonly id: string;
@@ -158,13 +156,12 @@ async function faultOfUrl(text: string, allowsPrivate: boolean): Promise<string 
   return undefined;
 }
 
-/** With all that it is still to be told of. */
+/** What it is still to be told of goes too, soon after. */
 export async function removeWebhook(journal: Journal, webhook: string): Promise<void> {
   await writing(journal, function* () {
     yield* found(webhook);
     yield* run({ do: 'delete', resource: webhooks, where: equal(id, webhook) });
   });
-  await discard(journal.asked, ofWebhook(webhook));
 }
 
 /** Gives it a new secret, which is not told again. The one before signs too for a day, and no longer when it is done again. */
@@ -197,7 +194,10 @@ export async function testWebhook(
   }
 }
 
-/** Tells it again of everything after a position, in order; one that was disabled is in use again. */
+/**
+ * Tells it again of everything after a position, in order; one that was disabled is in use again. What waits is first taken away by the
+ * service: there may be much, and nobody has to wait for that.
+ */
 export async function replayWebhook(
   journal: Journal,
   model: Model,
@@ -219,18 +219,6 @@ export async function replayWebhook(
       throw refused('this position is yet to come: what is after it was not told before');
     yield* setWebhook(webhook, { position: place.at, disabled: REPLAYED });
   });
-  // What waits, or has failed, is told again with the rest; what is under way goes on.
-  const isAfter: Filter = { is: 'gt', column: jobs.column.version, value: place.at };
-  await discard(journal.asked, all([ofWebhook(webhook), isAfter, isFree]), { still: isFree });
-  await writing(journal, function* () {
-    const row = yield* found(webhook);
-    if (row['disabled'] !== REPLAYED) throw refused(`it was disabled meanwhile: ${row['disabled']}`);
-    yield* setWebhook(webhook, { disabled: null });
-  });
-}
-
-function ofWebhook(webhook: string): Filter {
-  return equal(jobs.column.hook, hookOf(webhook));
 }
 
 /**

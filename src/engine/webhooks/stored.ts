@@ -24,8 +24,8 @@ const PAST = 'webhook;';
 const { id, events, position, disabled, recent } = webhooks.column;
 const isInUse: Filter = { is: 'null', column: disabled };
 
-/** Why one is told nothing while it is prepared for a replay, and from then on when that does not come to its end. */
-export const REPLAYED = 'a replay was begun and has not ended: replay it again';
+/** Why one is told nothing from the moment on in which a replay was asked for, until what waits is gone. */
+export const REPLAYED = 'it is replayed as soon as what waited for it is gone';
 
 /** An attempt to deliver an event. */
 export interface Delivery {
@@ -55,16 +55,25 @@ export function laneOf(webhook: string, type: string, key: unknown): string {
   return `${hookOf(webhook)} ${type} ${key}`;
 }
 
-/** Those that are in use, by the names of their jobs. */
-export function* receivers(): Program<Map<string, Receiver>> {
+export interface Known {
+  /** Those that are in use, by the names of their jobs. */
+  readonly receivers: ReadonlyMap<string, Receiver>;
+  /** Which there are, and why some are told nothing. */
+  readonly states: string;
+}
+
+export function* allKnown(): Program<Known> {
   const rows = yield* run(
     select(
       webhooks,
       webhooks.columns.filter((column) => column !== recent),
-      isInUse,
     ),
   );
-  return new Map(rows.map((row) => [hookOf(String(row['id'])), receiverOf(row)]));
+  const used = rows.filter((row) => row['disabled'] === null);
+  return {
+    receivers: new Map(used.map((row) => [hookOf(String(row['id'])), receiverOf(row)])),
+    states: JSON.stringify(rows.map((row) => [row['id'], row['disabled']])),
+  };
 }
 
 export function receiverOf(row: Row): Receiver {

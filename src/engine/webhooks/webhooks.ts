@@ -9,7 +9,7 @@ import type { Journal } from '../journal/journal.ts';
 import { eventIn } from './events.ts';
 import { discardLeft } from './left.ts';
 import { type Receiver, send, Undelivered } from './sending.ts';
-import { countWaiting, follow, isBehind, note, receivers } from './stored.ts';
+import { allKnown, countWaiting, follow, isBehind, note } from './stored.ts';
 
 /** Whoever commits looks at once: this is for what a node that died has left, and for the webhooks themselves. */
 const LOOK_MS = 1_000;
@@ -46,8 +46,8 @@ export class Webhooks {
   readonly #receivers = new Map<string, Receiver & { readonly timeout: number }>();
   readonly #runner: JobRunner<Receiver & { readonly timeout: number }>;
   #isStopped = false;
-  /** The hooks of those that were in use when they were last looked at. */
-  #inUse: ReadonlySet<string> = new Set();
+  /** What was known of them when they were last looked at. */
+  #states = '';
   /** Whether deliveries may wait that nobody is to be told of any more: a node that died may have left some. */
   #mayBeLeft = true;
   #discarding: Promise<void> | undefined;
@@ -133,13 +133,13 @@ export class Webhooks {
   async #look(): Promise<void> {
     const { journal, model, timeout, observe } = this.#options;
     const { storage, positions } = journal;
-    const known = await storage.read(receivers, 'many', patience());
-    for (const hook of this.#inUse) if (!known.has(hook)) this.#mayBeLeft = true;
-    this.#inUse = new Set(known.keys());
-    for (const hook of this.#receivers.keys()) if (!known.has(hook)) this.#receivers.delete(hook);
-    for (const [hook, receiver] of known) this.#receivers.set(hook, { ...receiver, timeout });
+    const { receivers, states } = await storage.read(allKnown, 'many', patience());
+    if (states !== this.#states) this.#mayBeLeft = true;
+    this.#states = states;
+    for (const hook of this.#receivers.keys()) if (!receivers.has(hook)) this.#receivers.delete(hook);
+    for (const [hook, receiver] of receivers) this.#receivers.set(hook, { ...receiver, timeout });
     if (this.#mayBeLeft) this.#discarding ??= this.#discard();
-    if (known.size === 0) return;
+    if (receivers.size === 0) return;
     await positions.ready();
     const isLate = () => storage.read(() => isBehind(model, positions), 'many', patience());
     let mayMove = true;
@@ -165,6 +165,9 @@ export class Webhooks {
       if (!this.#isStopped) this.#options.observe({ event: 'failure', cause: error });
     }
     this.#discarding = undefined;
+    // Those that are replayed are in use now.
+    this.#isWoken = true;
+    this.#wake();
   }
 
   /** Until somebody wakes it, at the latest after so long. */

@@ -160,17 +160,16 @@ export class Bounds implements Allowance {
   /** What Duet asks of its own tables, it asks by their keys, or of a few rows at a time; but there may be much in them. */
   #costOfOwn(statement: Query, parameters: readonly unknown[]): number {
     const { resource, where } = statement;
-    if (statement.do === 'aggregate') {
-      // No index has all that is asked of them: while a receiver is down, any number of deliveries waits for it.
-      const rows = this.#sizes.rowsOf(resource.table);
-      return rows > MOST_ROWS ? Number.POSITIVE_INFINITY : this.#costOfPassing(rows);
-    }
+    // No index has all that is asked of them: while a receiver is down, any number of deliveries waits for it.
+    if (statement.do === 'aggregate') return this.#costOfAll(resource.table);
     const { columns, per, limit, bytes } = statement;
     if (per && limit !== undefined) {
       const rows = per.values.length * limit;
       const there = this.#sizes.rowsOf(resource.table);
       return soughtOf(per.values) + this.#costOfPassing(there > MOST_ROWS ? rows : Math.min(rows, there));
     }
+    // To find many that no index tells from others, it may go through all of them.
+    if (limit !== undefined && limit > FEW_ROWS) return this.#costOfAll(resource.table);
     const numbers = where ? numbersIn(where, resource.key) : 0;
     if (numbers > 0) return this.#costOfPassing(numbers);
     if (bytes === undefined || where?.is !== 'in') return 0;
@@ -182,6 +181,11 @@ export class Bounds implements Allowance {
       parameters[0],
     ]);
     return VISIT * where.values.length + Math.min(bytes, there) / BYTES;
+  }
+
+  #costOfAll(table: string): number {
+    const rows = this.#sizes.rowsOf(table);
+    return rows > MOST_ROWS ? Number.POSITIVE_INFINITY : this.#costOfPassing(rows);
   }
 
   /** Rows whose texts are not read, but of which each may be on a page of its own. */

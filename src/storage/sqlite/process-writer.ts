@@ -179,11 +179,12 @@ class Transaction {
 
   /** Where a newer file keeps these words no longer, there are none to merge. */
   async #mergeLittle(statements: readonly Statement[]): Promise<void> {
-    for (const each of statements.flatMap(searchedAnew)) {
-      if (this.#mergingLittle.has(each)) continue;
+    for (const statement of statements) {
+      const resource = statement.do === 'delete' ? (statement.resource as Resource) : undefined;
+      if (!resource?.searched?.length || this.#mergingLittle.has(resource)) continue;
       try {
-        await this.#process.ask([control(mergingLittle(each).before)]);
-        this.#mergingLittle.add(each);
+        await this.#process.ask([control(mergingLittle(resource).before)]);
+        this.#mergingLittle.add(resource);
       } catch (error) {
         if (!(error instanceof ProcessFault) || !error.inTransaction) throw error;
       }
@@ -263,22 +264,6 @@ function taking(
     // After some errors, such as a full disk, SQLite has rolled everything back by itself.
     if (!error.inTransaction) throw error;
     return { outcome: { error: explained(error) } };
-  }
-}
-
-/** The resource whose words a statement may remove. */
-function searchedAnew(statement: Statement): Resource[] {
-  switch (statement.do) {
-    case 'delete':
-    case 'update':
-    case 'update each':
-    case 'update all':
-    case 'upsert': {
-      const resource = statement.resource as Resource;
-      return resource.searched?.length > 0 ? [resource] : [];
-    }
-    default:
-      return [];
   }
 }
 

@@ -30,9 +30,9 @@ function tableOf(resource: Resource): string {
 }
 
 /**
- * For each record whose words are removed FTS5 would merge a page of each level of its index: for seconds with thousands, while
- * everybody waits. After the first statement it merges nothing by itself; the others have it merge a little and go on as before,
- * which is what it needs to keep up.
+ * For each record that is deleted FTS5 would merge a page of each level of its index: for seconds with thousands, while everybody
+ * waits. After the first statement it merges nothing by itself; the others have it merge a little and go on as before. Only for
+ * deletes, which add nothing to what there is to merge: of what is left behind by others, it would merge all at once one day.
  */
 export function mergingLittle(resource: Resource): { readonly before: string; readonly after: string[] } {
   const words = quote(tableOf(resource));
