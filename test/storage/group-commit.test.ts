@@ -19,7 +19,10 @@ describe.each([...databases, 'a file of sqlite'] as const)('on %s', (kind) => {
     const app = await openApp(database, {
       ...url('alone.db'),
       sdl,
-      data: { authors: [{ nick: 'taken' }, { nick: 'doomed' }], books: [{ title: 'b', authorId: 2 }] },
+      data: {
+        authors: [{ nick: 'taken' }, { nick: 'doomed' }, { nick: 'third' }],
+        books: [{ title: 'b', authorId: 2 }],
+      },
     });
     const answers = await Promise.all([
       ...Array.from({ length: 60 }, (_, index) => app.rest('POST', '/authors', { nick: `n${index}` })),
@@ -27,7 +30,7 @@ describe.each([...databases, 'a file of sqlite'] as const)('on %s', (kind) => {
       ...Array.from({ length: 30 }, () => app.rest('POST', '/authors', { nick: 7 })),
       ...Array.from({ length: 30 }, () => app.rest('POST', '/books', { title: 7 })),
       ...Array.from({ length: 30 }, () => app.rest('POST', '/books', { title: 't', authorId: 4711 })),
-      ...Array.from({ length: 30 }, () => app.rest('PUT', '/authors/1', { nick: 'doomed' })),
+      ...Array.from({ length: 30 }, () => app.rest('PUT', '/authors/3', { nick: 'doomed' })),
       app.rest('DELETE', '/authors/2'),
       ...Array.from({ length: 30 }, () => app.rest('POST', '/books', { title: 't', authorId: 1 })),
     ]);

@@ -182,7 +182,7 @@ describe.each([
     [
       'those of a webhook that is disabled are taken away',
       FUTURE,
-      (storage) => discardLeft(storage, () => false),
+      (storage) => discardLeft(storage, new Map(), () => false),
     ],
     ['those that have failed are taken away', NEVER, (storage) => dropJobs(storage, 'failed')],
     ['those that have failed are tried again', NEVER, (storage) => retryJobs(storage, 'failed')],

@@ -11,11 +11,14 @@ const PATIENCE_MS = 30_000;
 const { id, disabled, position } = webhooks.column;
 
 /** Everybody may do it at the same time: each portion goes once. */
-export async function discardLeft(storage: Storage, isStopped: () => boolean): Promise<void> {
+export async function discardLeft(
+  storage: Storage,
+  replayed: ReadonlyMap<string, number>,
+  isStopped: () => boolean,
+): Promise<void> {
   const read = <T>(program: () => Program<T>) =>
     storage.read(program, 'many', performance.now() + PATIENCE_MS);
-  for (const row of await read(() => run(select(webhooks, [id, position], equal(disabled, REPLAYED)))))
-    await beginReplay(storage, String(row['id']), Number(row['position']), isStopped);
+  for (const [webhook, after] of replayed) await beginReplay(storage, webhook, after, isStopped);
   let name: string | undefined = '';
   while (!isStopped()) {
     const after: string = name;

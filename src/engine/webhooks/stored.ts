@@ -58,6 +58,8 @@ export function laneOf(webhook: string, type: string, key: unknown): string {
 export interface Known {
   /** Those that are in use, by the names of their jobs. */
   readonly receivers: ReadonlyMap<string, Receiver>;
+  /** Those that are to be replayed, and after which position. */
+  readonly replayed: ReadonlyMap<string, number>;
   /** Which there are, and why some are told nothing. */
   readonly states: string;
 }
@@ -70,8 +72,10 @@ export function* allKnown(): Program<Known> {
     ),
   );
   const used = rows.filter((row) => row['disabled'] === null);
+  const replayed = rows.filter((row) => row['disabled'] === REPLAYED);
   return {
     receivers: new Map(used.map((row) => [hookOf(String(row['id'])), receiverOf(row)])),
+    replayed: new Map(replayed.map((row) => [String(row['id']), Number(row['position'])])),
     states: JSON.stringify(rows.map((row) => [row['id'], row['disabled']])),
   };
 }

@@ -133,12 +133,12 @@ export class Webhooks {
   async #look(): Promise<void> {
     const { journal, model, timeout, observe } = this.#options;
     const { storage, positions } = journal;
-    const { receivers, states } = await storage.read(allKnown, 'many', patience());
+    const { receivers, replayed, states } = await storage.read(allKnown, 'many', patience());
     if (states !== this.#states) this.#mayBeLeft = true;
     this.#states = states;
     for (const hook of this.#receivers.keys()) if (!receivers.has(hook)) this.#receivers.delete(hook);
     for (const [hook, receiver] of receivers) this.#receivers.set(hook, { ...receiver, timeout });
-    if (this.#mayBeLeft) this.#discarding ??= this.#discard();
+    if (this.#mayBeLeft) this.#discarding ??= this.#discard(replayed);
     if (receivers.size === 0) return;
     await positions.ready();
     const isLate = () => storage.read(() => isBehind(model, positions), 'many', patience());
@@ -156,16 +156,17 @@ export class Webhooks {
   }
 
   /** Beside all else: there may be many, and the others are told meanwhile. */
-  async #discard(): Promise<void> {
+  async #discard(replayed: ReadonlyMap<string, number>): Promise<void> {
     this.#mayBeLeft = false;
     try {
-      await discardLeft(this.#options.journal.storage, () => this.#isStopped);
+      await discardLeft(this.#options.journal.storage, replayed, () => this.#isStopped);
     } catch (error) {
       this.#mayBeLeft = true;
       if (!this.#isStopped) this.#options.observe({ event: 'failure', cause: error });
     }
     this.#discarding = undefined;
-    // Those that are replayed are in use now.
+    if (replayed.size === 0) return;
+    // They are in use now.
     this.#isWoken = true;
     this.#wake();
   }
