@@ -19,6 +19,7 @@ import { type Program, run, type Storage } from '../../src/storage/storage.ts';
 import { type AppUnderTest, openApp } from '../app.ts';
 import { Folder } from '../process.ts';
 import { modelOf } from './deployment.ts';
+import { seen } from './seen.ts';
 
 const sdl = 'type Note @resource @journal { id: ID!  text: String }';
 const FUTURE = Date.now() + 86_400_000;
@@ -194,23 +195,11 @@ describe.each([
     store(1, count);
     query(`UPDATE "_duet_jobs" SET "due" = ${due} RETURNING 1`);
     let most = 0;
-    const counting = <T>(program: () => Program<T>) =>
-      function* (): Program<T> {
-        const steps = program();
-        let step = steps.next();
-        while (!step.done) {
-          const rows = yield step.value;
-          for (const [at, each] of step.value.entries())
-            if (each.do === 'delete' || each.do === 'update') most = Math.max(most, rows[at]?.length ?? 0);
-          step = steps.next(rows);
-        }
-        return step.value;
-      };
-    const counted = {
-      read: storage.read.bind(storage),
-      write: (program: any, ...more: [any, any]) => storage.write(counting(program), ...more),
-    };
-    await work(counted as never);
+    const counted = seen(storage, (statements, rows) => {
+      for (const [at, each] of statements.entries())
+        if (each.do === 'delete' || each.do === 'update') most = Math.max(most, rows[at]?.length ?? 0);
+    });
+    await work(counted);
     const left = query(`SELECT count(*) AS count FROM "_duet_jobs" WHERE "due" = ${due}`)[0].count;
     await app.close();
     query('DELETE FROM "_duet_jobs" RETURNING 1');
