@@ -19,6 +19,7 @@ import { groupsOf, type Results } from '../query/results.ts';
 import { isSearchable, MOST_WORDS, RELEVANCE, SEARCH } from '../query/search.ts';
 import type { Column, Reference, Resource } from '../schema/model.ts';
 import { filterTypeName, INCREMENTS, linksTypeName, nestedTypeName } from '../schema/names.ts';
+import { nestable } from '../schema/nested.ts';
 import { ADD, linkFields, linkNames, REMOVE, writtenThrough } from '../schema/through.ts';
 import { upsertKeys } from '../schema/upserts.ts';
 import { creatable, graphqlTypeName, incrementable, neededOnCreate, updatable } from '../schema/values.ts';
@@ -105,10 +106,9 @@ export class Inputs {
   }
 
   /** New records of a list, in the create of the record that they will point to. */
-  nested({ inverses }: Resource): InputFields {
-    const lists = inverses.filter(({ target }) => target.graphql && target.operations.has('CREATE'));
+  nested(resource: Resource): InputFields {
     return Object.fromEntries(
-      lists.map(({ name, target, reference }) => {
+      nestable(resource, 'graphql').map(({ name, target, reference }) => {
         const type = new GraphQLList(new GraphQLNonNull(this.record(target, reference)));
         return [name, { type, description: `New ${target.plural} that point to it.` }];
       }),

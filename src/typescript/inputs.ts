@@ -1,7 +1,8 @@
 /** The types of what is written: what creates, updates and upserts take. */
 
-import type { Column, Inverse, Reference, Resource } from '../schema/model.ts';
+import type { Column, Reference, Resource } from '../schema/model.ts';
 import { INCREMENTS } from '../schema/names.ts';
+import { nestable, nestedIn } from '../schema/nested.ts';
 import { ADD, linkNames, REMOVE, writtenThrough } from '../schema/through.ts';
 import { creatable, incrementable, neededOnCreate, updatable } from '../schema/values.ts';
 import {
@@ -25,7 +26,7 @@ interface TypesAround {
 export function inputTypes(resource: Resource, types: TypesAround): string[] {
   return [
     inputType(types, resource),
-    ...nestedIn(resource).map((reference) => inputType(types, resource, reference)),
+    ...nestedIn(resource, 'rest').map((reference) => inputType(types, resource, reference)),
     interfaceOf(types.named(resource, 'Changes'), changesOf(types, resource)),
     ...increments(types, resource),
     upsert(types, resource),
@@ -36,7 +37,7 @@ export function inputTypes(resource: Resource, types: TypesAround): string[] {
 /** `known`: the reference that is set by what the record is nested in. */
 function inputType(types: TypesAround, resource: Resource, known?: Reference): string {
   const columns = creatable(resource).filter((column) => column !== known?.column);
-  const nested = nestable(resource).map(
+  const nested = nestable(resource, 'rest').map(
     ({ name, target, reference }): Property => ({
       name,
       optional: true,
@@ -56,18 +57,6 @@ function inputType(types: TypesAround, resource: Resource, known?: Reference): s
 
 function nestedName(types: TypesAround, { owner, name }: Reference): string {
   return types.names.of(owner.name, `InputWithout${name[0]?.toUpperCase()}${name.slice(1)}`);
-}
-
-/** The references that lists lead back along: a new record can be nested in what they point to. */
-function nestedIn({ references, rest, operations }: Resource): readonly Reference[] {
-  if (!rest || !operations.has('CREATE')) return [];
-  return references.filter((reference) =>
-    reference.target.inverses.some((inverse) => inverse.reference === reference),
-  );
-}
-
-function nestable({ inverses }: Resource): readonly Inverse[] {
-  return inverses.filter(({ reference }) => nestedIn(reference.owner).includes(reference));
 }
 
 function changesOf(types: TypesAround, resource: Resource): Property[] {

@@ -186,6 +186,43 @@ describe.each([...databases])('who may read it, on %s', (database) => {
     expect(await seen(ann)).toEqual({ yearly: [1200, undefined], codes: ['FORBIDDEN'] });
     expect(await seen({})).toEqual({ yearly: [undefined, undefined], codes: ['FORBIDDEN', 'FORBIDDEN'] });
   });
+
+  /** An update takes back what was read: of what was not, it would tell which guess is right. */
+  test('who may not read it cannot find it out by sending it', async () => {
+    const rules = [
+      '@allow(to: [READ], role: "boss")',
+      '@allow(to: [READ], where: { name: { eq: { claim: "sub" } } })',
+    ];
+    for (const rule of rules) {
+      await using emptied = await openEmptied(database, {
+        sdl: `type Person @resource @allow(to: [READ, CREATE, UPDATE]) {
+          id: ID!  name: String! @unique  note: String  risk: String @computed(from: ["name"]) ${rule} }`,
+        logic: { Person: { risk: ({ name }: any) => (name === 'ann' ? 'high' : 'low') } },
+        env: { AUTH_SECRET: SECRET },
+      });
+      const app = await emptied.next();
+      for (const name of ['ann', 'bob']) await app.unguarded().rest('POST', '/persons', { name });
+      const told = async (claims: object, risk: string) => {
+        const headers = await headersOf({
+          name: 'computed writer',
+          claims: { ...claims } as { sub: string },
+        });
+        const where = { name: { eq: 'ann' } };
+        const operations = [{ method: 'PUT', path: '/persons', where, atMost: 2, body: { risk } }];
+        const { id } = (await app.rest('GET', '/persons?name=ann', undefined, headers)).body[0];
+        const answers = [
+          await app.rest('PUT', `/persons/${id}`, { risk }, headers),
+          await app.rest('POST', '/transaction', { operations }, headers),
+          await app.rest('POST', '/persons?upsert=name', { name: 'ann', risk }, headers),
+        ];
+        return answers.map(({ status }) => status);
+      };
+      for (const risk of ['high', 'low']) expect(await told({ sub: 'eve' }, risk)).toEqual([400, 400, 400]);
+      const reader = { sub: 'ann', roles: ['boss'] };
+      expect((await told(reader, 'high')).slice(0, 2)).toEqual([200, 200]);
+      expect((await told(reader, 'low')).slice(0, 2)).toEqual([400, 400]);
+    }
+  });
 });
 
 test('the description and the schema tell of it', async () => {

@@ -688,3 +688,32 @@ test('a function that keeps others waiting is told of in the log, by its name', 
   expect(told).toEqual([expect.stringMatching(/^Slow\.beforeCreate took \d+ ms of its own/)]);
   await app.close();
 });
+
+/** The function may fill it; where it does not, a token is what is missing, and no mistake of the function. */
+test.each([...databases])(
+  'a claim that is missing is told where a function leaves it, on %s',
+  async (database) => {
+    const sdl = `
+    type Team @resource @allow(to: [READ, CREATE]) { id: ID!  notes: [Note!]! }
+    type Note @resource @allow(to: [READ, CREATE]) { id: ID!  text: String!  by: String! @set(claim: "team")  team: Team }`;
+    const given: Record<string, object> = { filled: { by: 'x' }, emptied: { by: null } };
+    const logic = { Note: { beforeCreate: ({ input }: any) => ({ ...input, ...given[input.text] }) } };
+    const app = await openApp(database, { sdl, logic, env: { AUTH_SECRET: SECRET } });
+    const callers: [string, Record<string, string>][] = [
+      ['UNAUTHENTICATED', {}],
+      ['FORBIDDEN', await headersOf({ name: 'hooks without a team', claims: { sub: 'ann' } })],
+    ];
+    for (const [code, headers] of callers) {
+      const alone = await app.rest('POST', '/notes', { text: 'plain' }, headers);
+      const nested = await app.rest('POST', '/teams', { notes: [{ text: 'plain' }] }, headers);
+      const { errors } = await app.graphql('mutation { createNote(text: "plain") { id } }', {}, headers);
+      expect([alone.body.code, nested.body.code, errors?.[0].extensions.code]).toEqual([code, code, code]);
+      expect((await app.rest('POST', '/notes', { text: 'filled' }, headers)).body.by).toBe('x');
+    }
+    // What a function takes away is its own mistake.
+    const member = await headersOf({ name: 'hooks with a team', claims: { sub: 'ann', team: 'a' } });
+    expect((await app.rest('POST', '/notes', { text: 'plain' }, member)).body.by).toBe('a');
+    expect((await app.rest('POST', '/notes', { text: 'emptied' }, member)).body.code).toBe('INTERNAL');
+    await app.close();
+  },
+);

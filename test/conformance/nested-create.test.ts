@@ -4,13 +4,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type AppUnderTest, databases, openApp } from '../app.ts';
 
 const sdl = `
-  type User @resource { id: ID!  name: String!  posts: [Post!]!  secrets: [Secret!]!  logs: [Log!]! }
+  type User @resource { id: ID!  name: String!  posts: [Post!]!  secrets: [Secret!]!  logs: [Log!]!  stamps: [Stamp!]!  seals: [Seal!]! }
   type Post @resource { id: UUID!  title: String! @constraint(minLength: 1)  slug: String @unique  author: User!  category: Category  comments: [Comment!]! }
   type Category @resource { id: ID!  posts: [Post!]!  marks: [Mark!]! }
   type Mark @resource { id: ID!  category: Category! }
   type Comment @resource { id: ID!  body: String!  post: Post! }
   type Secret @resource(rest: false) { id: ID!  user: User! }
-  type Log @resource(only: [LIST, GET]) { id: ID!  user: User! }`;
+  type Log @resource(only: [LIST, GET]) { id: ID!  user: User! }
+  type Stamp @resource { id: ID!  text: String  user: User @readonly }
+  type Seal @resource { id: ID!  text: String  user: User @set(claim: "sub") }`;
 
 describe.each([...databases])('on %s', (database) => {
   let app: AppUnderTest;
@@ -161,5 +163,25 @@ describe.each([...databases])('on %s', (database) => {
       (await app.graphql('mutation { createUser(name: "x", logs: [{}]) { id } }')).errors?.[0].extensions
         .code,
     ).toBe('GRAPHQL_VALIDATION_FAILED');
+  });
+
+  /** Whoever chose what a record is nested in would choose its reference: the author of a letter, the tenant of a bill. */
+  test('what the server sets cannot be set by nesting', async () => {
+    const described = JSON.stringify((await app.rest('GET', '/openapi.json')).body);
+    for (const [name, field] of [
+      ['stamps', 'Stamp.user'],
+      ['seals', 'Seal.user'],
+    ] as const) {
+      const nesting = { name: 'x', [name]: [{ text: 'y' }] };
+      const detail = `${name} cannot be written here, as ${field} is set by the server; write ${name} themselves`;
+      const { status, body } = await app.rest('POST', '/users', nesting);
+      expect([status, body.errors]).toEqual([400, [{ pointer: `#/${name}`, code: 'UNKNOWN', detail }]]);
+      const operations = [{ method: 'POST', path: '/users', body: [nesting] }];
+      expect((await app.rest('POST', '/transaction', { operations })).status).toBe(400);
+      const { errors } = await app.graphql(`mutation { createUser(name: "x", ${name}: [{}]) { id } }`);
+      expect(errors?.[0].message).toContain(`Unknown argument "${name}" on field "Mutation.createUser".`);
+      expect(described).not.toContain(`${field.split('.')[0]}CreateWithoutUser`);
+      expect((await app.rest('GET', `/${name}`)).body).toEqual([]);
+    }
   });
 });

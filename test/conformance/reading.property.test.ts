@@ -308,6 +308,7 @@ function lookingAtClock(): Disposable {
   const allowance = spyOn(Bounds.prototype, 'allowance').mockReturnValue({
     admits: until,
     wasLong: () => {},
+    hadMany: () => {},
   });
   const admits = spyOn(Bounds.prototype, 'admits').mockImplementation(until);
   return {

@@ -183,7 +183,7 @@ export function changeRights(access: Access, resource: Resource): ChangeRights {
 }
 
 /** Of what is computed and has rules of its own: there is nothing to be read for it. */
-function ownGuards(access: Access, resource: Resource, computed: readonly Computed[]): Guard[] {
+export function ownGuards(access: Access, resource: Resource, computed: readonly Computed[]): Guard[] {
   return computed.flatMap(({ column }): Guard[] => {
     const where = column.allow.length > 0 ? access.field(column, 'READ') : everything;
     if (isEverything(where)) return [];

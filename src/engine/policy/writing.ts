@@ -11,7 +11,7 @@ import type { Program } from '../../storage/storage.ts';
 import type { Input, Selection } from '../operation.ts';
 import type { Access } from './access.ts';
 import { type Guard, hide } from './guards.ts';
-import { readableSelection } from './reading.ts';
+import { ownGuards, readableSelection } from './reading.ts';
 
 type Path = readonly (string | number)[];
 
@@ -169,10 +169,16 @@ export function maybeHidden(access: Access, resource: Resource): readonly Column
   return guardsOfWhole(access, resource)?.flatMap(({ column }) => column ?? []) ?? [];
 }
 
-/** Stored rows as the caller sees them. */
-export function* asSeen(access: Access, resource: Resource, rows: readonly Row[]): Program<readonly Row[]> {
-  const guards = guardsOfWhole(access, resource);
-  if (!guards) return rows;
+/** Stored rows as the caller sees them; what is computed and hidden has no value, where `input` has one for it. */
+export function* asSeen(
+  access: Access,
+  resource: Resource,
+  rows: readonly Row[],
+  input: Input,
+): Program<readonly Row[]> {
+  const repeated = resource.computed.filter(({ column }) => Object.hasOwn(input, column.name));
+  const guards = [...(guardsOfWhole(access, resource) ?? []), ...ownGuards(access, resource, repeated)];
+  if (guards.length === 0) return rows;
   const seen = rows.map((row) => ({ ...row }));
   yield* hide([{ guards, rows: seen }]);
   return seen;

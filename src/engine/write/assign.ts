@@ -59,9 +59,19 @@ export function assign(
     else if (origin.by === 'claim') {
       values[name] = claimFor(column, origin.claim, caller.claims) ?? null;
       if (values[name] === null && column.required && !isOpen)
-        throw needsClaim(caller, `Creating ${withArticle(resource.singular)}`, origin.claim, name);
+        throw claimNeeded(caller, resource, origin.claim, column);
     }
   }
+}
+
+/** A new record needs it for a field. */
+export function claimNeeded(
+  caller: Caller,
+  { singular }: Resource,
+  claim: string,
+  { name }: Column,
+): DuetError {
+  return needsClaim(caller, `Creating ${withArticle(singular)}`, claim, name);
 }
 
 /** What only a claim can fill is nothing that a client could send. */

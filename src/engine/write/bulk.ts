@@ -64,7 +64,7 @@ export function* updateMany(
   const rows = yield* matching(access, operation, budget);
   const keys = rows.map((row) => row[key.name]);
   yield* mayWrite(access, resource, 'UPDATE', keys);
-  const seen = yield* asSeen(access, resource, rows);
+  const seen = yield* asSeen(access, resource, rows, input);
   const conditions: Demands = new Map();
   for (const [place, row] of seen.entries())
     for (const condition of changedOn(access, resource, input, row)) demand(conditions, condition, place);

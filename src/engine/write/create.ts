@@ -80,7 +80,7 @@ function createList(
     const there = new Map(created && Array.from(created.keys, ([target, { length }]) => [target, length]));
     for (const [index, record] of records.entries()) {
       const own = () => at(index);
-      const filled = yield* within(own(), hookedCreate(resource, record, hook));
+      const filled = yield* within(own(), hookedCreate(access.caller, resource, record, hook));
       const beside = created ? since(there, created.keys) : new Map();
       nodes.push(...(yield* storeList(access, resource, [filled], own, created, known, outer, beside)));
     }

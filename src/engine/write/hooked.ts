@@ -7,9 +7,11 @@ import { didYouMean } from '../../schema/suggest.ts';
 import { checkNaturalKey, checkValue, creatable, reserved, updatable } from '../../schema/values.ts';
 import { lookup, type Row } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
+import type { Caller } from '../caller.ts';
 import type { Hooks } from '../logic/hooks.ts';
 import type { Input } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
+import { claimNeeded } from './assign.ts';
 import { incrementsOf } from './increments.ts';
 import { type NewRecord, touched } from './validate.ts';
 
@@ -17,6 +19,7 @@ type Hook<Name extends keyof Hooks> = NonNullable<Hooks[Name]>;
 
 /** The new record as its function wants it. */
 export function* hookedCreate(
+  caller: Caller,
   resource: Resource,
   record: NewRecord,
   hook: Hook<'beforeCreate'>,
@@ -26,8 +29,13 @@ export function* hookedCreate(
   const values = input
     ? { ...record.values, ...checked(resource, 'beforeCreate', columns, input, true) }
     : record.values;
-  for (const column of columns)
-    if (column.required && values[column.name] == null) throw withoutValue(resource, 'beforeCreate', column);
+  for (const column of columns) {
+    if (!column.required || values[column.name] != null) continue;
+    // What a claim was to fill, its function may leave to that.
+    if (column.origin.by === 'claim' && record.values[column.name] == null)
+      throw claimNeeded(caller, resource, column.origin.claim, column);
+    throw withoutValue(resource, 'beforeCreate', column);
+  }
   return { ...record, values };
 }
 

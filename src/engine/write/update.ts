@@ -85,7 +85,7 @@ export function* change(
 ): Program<Node> {
   const key = found[resource.key.name];
   const isFree = access.isFree;
-  const [seen = found] = isFree ? [] : yield* asSeen(access, resource, [found]);
+  const [seen = found] = isFree ? [] : yield* asSeen(access, resource, [found], input);
   const conditions: Demands = new Map();
   if (!isFree) {
     for (const where of changedOn(access, resource, input, seen)) demand(conditions, where, 0);

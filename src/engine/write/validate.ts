@@ -4,6 +4,7 @@ import { cited, type Fault, isFull, nested, pointer, validationFailed } from '..
 import { computedValue } from '../../schema/computing.ts';
 import type { Column, Inverse, Reference, Resource, Through } from '../../schema/model.ts';
 import { INCREMENTS } from '../../schema/names.ts';
+import { nestable, whyNotNested } from '../../schema/nested.ts';
 import { didYouMean } from '../../schema/suggest.ts';
 import { linkFields, linkNames, whyNotWritten } from '../../schema/through.ts';
 import { checkNaturalKey, checkValue, creatable, defaultOf, updatable } from '../../schema/values.ts';
@@ -29,12 +30,6 @@ interface Children {
   readonly inverse: Inverse;
   readonly records: readonly NewRecord[];
   readonly links?: LinkChange;
-}
-
-/** A list may hold new records of a resource that can be created, through a door that leads to it. */
-function nestable({ inverses }: Resource, through: Door | undefined): readonly Inverse[] {
-  if (!through || inverses.length === 0) return [];
-  return inverses.filter(({ target }) => target[through] && target.operations.has('CREATE'));
 }
 
 /** Absent values have their defaults. Without a door, nothing can be nested. `more`: what may be given beside what clients may. */
@@ -74,7 +69,7 @@ function newRecord(
   more: readonly Column[] = nothing,
 ): NewRecord {
   const columns = known ? creatable(resource).filter((column) => column !== known) : creatable(resource);
-  const lists = nestable(resource, through);
+  const lists = through ? nestable(resource, through) : none;
   const links = linkFields(resource);
   const isMore = lists.length + links.length + more.length > 0;
   const writable = isMore ? [...columns, ...lists, ...links, ...more] : columns;
@@ -239,7 +234,9 @@ function collectChanged(
     if (isFull(faults)) break;
     const column = resource.columns.find((each) => each.name === name);
     const computed = resource.computed.find((each) => each.column.name === name);
-    const now = computed ? computedValue(computed, stored) : stored[name];
+    // What the caller may not read is there, without a value: there is nothing to repeat.
+    const isShown = computed && !Object.hasOwn(stored, name);
+    const now = isShown ? computedValue(computed, stored) : stored[name];
     if ((!column && !computed) || !Bun.deepEquals(now, input[name]))
       faults.push(notWritable(resource, name, writable));
   }
@@ -275,6 +272,7 @@ function strangers(
 
 const nobody: readonly string[] = [];
 const nothing: readonly Column[] = [];
+const none: readonly Inverse[] = [];
 
 function notWritable(resource: Resource, name: string, columns: readonly { readonly name: string }[]): Fault {
   const field = resource.fieldByName.get(name);
@@ -298,15 +296,18 @@ function notWritable(resource: Resource, name: string, columns: readonly { reado
   return { pointer: pointer(shown), code: 'UNKNOWN', detail };
 }
 
-/** Why a list through a join type is not written by this name. */
-function unwritten({ throughs }: Resource, name: string): string | undefined {
+/** Why a list is not written by this name. */
+function unwritten({ throughs, inverses }: Resource, name: string): string | undefined {
   const through = throughs.find((each) => {
     const { ids, changes } = linkNames(each);
     return name === each.name || name === ids || name === changes;
   });
-  const why = through && whyNotWritten(through);
-  if (!through || why === undefined) return undefined;
-  return `${through.name} cannot be written here, as ${why}; write ${through.links.target.plural} themselves`;
+  const inverse = inverses.find((each) => name === each.name);
+  const list = through ?? inverse;
+  const why = through ? whyNotWritten(through) : inverse && whyNotNested(inverse.reference);
+  if (!list || why === undefined) return undefined;
+  const { plural } = through ? through.links.target : list.target;
+  return `${list.name} cannot be written here, as ${why}; write ${plural} themselves`;
 }
 
 function namesOf(columns: readonly { readonly name: string }[]): string {

@@ -103,7 +103,7 @@ function* createHooked(
   record: NewRecord,
   hook: NonNullable<Hooks['beforeCreate']>,
 ): Program<Node> {
-  return yield* createLone(access, resource, yield* hookedCreate(resource, record, hook));
+  return yield* createLone(access, resource, yield* hookedCreate(access.caller, resource, record, hook));
 }
 
 /** Mostly a single statement. */

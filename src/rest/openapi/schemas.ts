@@ -2,8 +2,9 @@
 
 import { MOST_VALUES } from '../../query/operators.ts';
 import { shapesOf } from '../../schema/actions.ts';
-import type { Column, Field, Inverse, Model, Reference, Resource } from '../../schema/model.ts';
+import type { Column, Field, Model, Reference, Resource } from '../../schema/model.ts';
 import { INCREMENTS, nestedTypeName, withArticle } from '../../schema/names.ts';
+import { nestable, nestedIn } from '../../schema/nested.ts';
 import type { JsonSchema } from '../../schema/scalars.ts';
 import { ADD, linkNames, REMOVE, writtenThrough } from '../../schema/through.ts';
 import {
@@ -123,7 +124,7 @@ export class Schemas {
       [resource.name, this.#record(resource)],
       ...(this.isPlain ? [] : [own()]),
       part('Create', this.#create(resource)),
-      ...nestedIn(resource).map((reference): [string, JsonSchema] => [
+      ...nestedIn(resource, 'rest').map((reference): [string, JsonSchema] => [
         this.name(nestedName(reference)),
         this.#create(resource, reference.column),
       ]),
@@ -156,7 +157,7 @@ export class Schemas {
           const value = defaultOf(column);
           return value === undefined ? [] : [[column.name, { default: value }]];
         });
-    for (const { name, reference } of nestable(resource)) {
+    for (const { name, reference } of nestable(resource, 'rest')) {
       properties.push([name, { type: ['array', 'null'], items: this.#nested(reference) }]);
     }
     properties.push(...linksOf(resource));
@@ -238,19 +239,6 @@ function answered(field: Field, ...more: readonly string[]): JsonSchema {
   const hidden = canBeHidden(field) ? ['Absent for callers who may not read it.'] : [];
   const text = [description, ...more, ...hidden].filter((each) => each !== undefined).join('\n\n');
   return { ...rest, ...(text !== '' && { description: text }) };
-}
-
-/** The references that lists lead back along: a new record can be nested in what they point to. */
-function nestedIn({ references, rest, operations }: Resource): readonly Reference[] {
-  if (!rest || !operations.has('CREATE')) return [];
-  return references.filter((reference) =>
-    reference.target.inverses.some((inverse) => inverse.reference === reference),
-  );
-}
-
-/** The lists that a new record can bring along. */
-export function nestable({ inverses }: Resource): readonly Inverse[] {
-  return inverses.filter(({ reference }) => nestedIn(reference.owner).includes(reference));
 }
 
 /** `PostCreateWithoutAuthor`: the author is what it is nested in. */
