@@ -291,13 +291,29 @@ function sortOf(orderBy: unknown): string {
   return (Array.isArray(orderBy) ? orderBy : [orderBy]).flatMap((order) => one(order, '')).join();
 }
 
-/** A condition whose value nobody has given would be left out, and all records meant. */
+/** A condition whose value nobody has given would be left out, and all records meant; so would what JSON has no fields of. */
 function filterOf(where: unknown): string {
-  return JSON.stringify(where, (name, value) => {
-    if (value === undefined)
+  return JSON.stringify(where, function (this: Values, name, value) {
+    const given = this[name];
+    if (given === undefined)
       throw new TypeError(`where: "${name}" is undefined; give it a value, or leave the condition out`);
+    if (isLost(given, value))
+      throw new TypeError(
+        `${name ? `where: "${name}"` : 'where'} would be left out; await it, or give its values as objects and lists`,
+      );
     return value;
   });
+}
+
+/** Whether JSON says nothing of it: a promise, a `Map`, a function, what is no number or no time. */
+function isLost(given: unknown, value: unknown): boolean {
+  if (value === undefined || typeof value === 'function' || typeof value === 'symbol') return true;
+  if (typeof value === 'number') return !Number.isFinite(value);
+  if (!isObject(value)) return value === null && given !== null;
+  if (Array.isArray(value)) return false;
+  const before = Object.getPrototypeOf(given);
+  const isPlain = before === null || Object.getPrototypeOf(before) === null;
+  return !isPlain && Object.keys(value).length === 0;
 }
 
 /** What is asked of a list, `name` saying how each option is called there. */

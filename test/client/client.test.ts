@@ -123,6 +123,21 @@ for (const database of databases)
     });
 
     test.each<[string, object]>([
+      ['a promise', Promise.resolve({ title: { eq: 'x' } })],
+      ['a map', new Map([['title', { eq: 'x' }]])],
+      ['a form', new FormData()],
+      ['an operand that is no number', { pages: { eq: Number.NaN } }],
+      ['an operand that is no time', { title: { eq: new Date('x') } }],
+      ['a condition that is a function', { title: { eq: 'x' }, pages: () => 1 }],
+      ['an operand that is a set', { pages: { in: new Set([1]) } }],
+    ])('nor does what JSON has no fields of: %s', async (_, where) => {
+      sent = [];
+      for (const ask of [() => api.posts.list({ where }), () => api.posts.all({ where }).next()])
+        expect(async () => ask()).toThrow('await it, or give its values as objects and lists');
+      expect(sent).toEqual([]);
+    });
+
+    test.each<[string, object]>([
       ['a field', { title: undefined }],
       ['an operand', { pages: { gte: 100, lt: undefined } }],
       ['a not', { not: undefined }],

@@ -126,7 +126,8 @@ function changeOf(
     kind: was && is ? 'UPDATED' : is ? 'CREATED' : 'DELETED',
     resource: resource.name,
     key: shown.record[resource.key.name] as string | number,
-    version: Number(row['version']),
+    // Of what has left sight, the last that was seen, as of what is gone: nobody is told whether it is there.
+    version: Number(row['version']) - (is || !after ? 0 : 1),
     caller: tells ? (row['caller'] as string | null) : undefined,
     requestId: tells ? (row['requestId'] as string | null) : undefined,
     transaction: String(row['transaction']),
