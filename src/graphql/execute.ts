@@ -21,8 +21,9 @@ import type { Written } from '../engine/write/perform.ts';
 import { isAtomic, performTogether } from './atomic.ts';
 import type { Context } from './context.ts';
 import { lacking, type Telling, withoutUntold } from './field-errors.ts';
-import { asWritten, withUnreadArguments } from './fields.ts';
+import { type Arguments, asWritten, withUnreadArguments } from './fields.ts';
 import { Describing } from './introspection.ts';
+import { completed, type Root } from './mutations.ts';
 import { findNode } from './node.ts';
 import { type Passing, taken, withLists } from './passing.ts';
 import { planner } from './plan.ts';
@@ -35,9 +36,10 @@ export async function execute(
   context: Context,
   before?: Performed,
 ): Promise<ExecutionResult> {
-  const performed = isAtomic(args, context) ? await performTogether(args, context) : before;
-  if (performed instanceof GraphQLError) return { data: null, errors: [performed] };
+  const together = isAtomic(args, context) ? await performTogether(args, context) : before;
+  if (together instanceof GraphQLError) return { data: null, errors: [together] };
   const budget = isLone(args) ? undefined : new Budget(context.engine.limits);
+  const performed = new Map(together);
   const running: Running = {
     ...context,
     reads: new Snapshot(context),
@@ -46,6 +48,11 @@ export async function execute(
     told: 0,
     lists: [],
   };
+  if (args.operation.operation === 'mutation') {
+    const perform = (root: Root, given: Arguments) => performRoot(root, given, running);
+    const data = await completed(args, context, performed, perform);
+    if (data) return { data };
+  }
   const describing = new Describing(context.engine.limits.bytes, context.deadline);
   const schema = describing.of(withUnreadArguments(args.schema));
   const result = await executeRootSelectionSet({ ...args, schema, contextValue: running, fieldResolver });
@@ -56,7 +63,7 @@ export async function execute(
 
 interface Running extends Context, Telling, Passing {
   readonly reads: Snapshot;
-  readonly performed: Performed | undefined;
+  readonly performed: Performed;
   /** All fields of a mutation share it; undefined where there is only one. */
   readonly budget: Budget | undefined;
 }
@@ -80,21 +87,10 @@ async function resolveRoot(
   running: Running,
   info: GraphQLResolveInfo,
 ): Promise<unknown> {
+  const as = String(info.path.key);
   try {
-    if (running.performed) return known(running.performed, String(info.path.key));
-    const binding = running.bindings.get(`${info.parentType.name}.${info.fieldName}`);
-    if (!binding) throw new Error(`nothing is bound to ${info.fieldName}`);
-    const { page } = running;
-    const { objects: most } = running.engine.limits;
-    const [node] = info.fieldNodes;
-    const written = node ? asWritten(args, node) : args;
-    if (binding.operation === 'NODE')
-      return await findNode(binding.resources, async (resource) => {
-        const plan = planner({ operation: 'GET', resource }, info.fieldNodes, { ...info, most, page });
-        return running.reads.add(plan(written).operation as Read);
-      });
-    const { operation, complete } = planner(binding, info.fieldNodes, { ...info, most, page })(written);
-    return complete(isRead(operation) ? await running.reads.add(operation) : await write(running, operation));
+    if (running.performed.has(as)) return found(running.performed.get(as));
+    return await performRoot({ ...info, type: info.parentType, nodes: info.fieldNodes }, args, running);
   } catch (error) {
     // About the values of variables: the client's to know, as it is.
     if (error instanceof GraphQLError) throw error;
@@ -104,14 +100,28 @@ async function resolveRoot(
   }
 }
 
+async function performRoot(root: Root, args: Arguments, running: Running): Promise<unknown> {
+  const { type, nodes, schema, fragments, variableValues } = root;
+  const [node] = nodes;
+  const binding = running.bindings.get(`${type.name}.${node?.name.value}`);
+  if (!node || !binding) throw new Error(`nothing is bound to ${node?.name.value}`);
+  const { page } = running;
+  const { objects: most } = running.engine.limits;
+  const given = { schema, fragments, variableValues, most, page };
+  const written = asWritten(args, node);
+  if (binding.operation === 'NODE')
+    return findNode(binding.resources, async (resource) => {
+      const plan = planner({ operation: 'GET', resource }, nodes, given);
+      return running.reads.add(plan(written).operation as Read);
+    });
+  const { operation, complete } = planner(binding, nodes, given)(written);
+  return complete(isRead(operation) ? await running.reads.add(operation) : await write(running, operation));
+}
+
 function write({ engine, caller, deadline, gone, budget }: Running, operation: Write): Promise<Written> {
   return budget
     ? engine.writeAmong(caller, operation, deadline, gone, budget)
     : engine.write(caller, operation, undefined, deadline, gone);
-}
-
-function known(performed: Performed, name: string): unknown {
-  return found(performed.get(name));
 }
 
 function found(answer: unknown): unknown {
