@@ -37,6 +37,7 @@ let isLate = (_: Statement) => false;
 const late = {
   admits: (statement: Statement) => (isLate(statement) ? 1 : Number.POSITIVE_INFINITY),
   wasLong: () => {},
+  hadMany: () => {},
 };
 const wrong = [spyOn(Bounds.prototype, 'allowance'), spyOn(Bounds.prototype, 'admits')] as const;
 

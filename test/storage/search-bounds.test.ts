@@ -2,9 +2,8 @@
 
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { splitsWords } from '../../src/storage/sqlite/words.ts';
-import { APART, openApp } from '../app.ts';
+import { openApp } from '../app.ts';
 import { Folder } from '../process.ts';
 
 const ROWS = 30_000;
@@ -237,13 +236,19 @@ test('and is answered there', async () => {
   await app.close();
 });
 
-/** What FTS5 merges where words were removed, it merges as the transaction ends, which nothing can end. */
+/** Where words are removed FTS5 merges as the transaction ends, which nothing can end here. */
 describe('of a writer that cannot be', () => {
   const of = (count: number, from: number) => Array.from({ length: count }, (_, at) => from + at);
   const deletes = (ids: number[]) =>
     operation({ method: 'DELETE', path: '/books', where: { id: { in: ids } }, atMost: 999 });
   const updates = (ids: number[], body: object) =>
     operation({ method: 'PUT', path: '/books', where: { id: { in: ids } }, atMost: 999, body });
+  const creates = (count: number) =>
+    operation({
+      method: 'POST',
+      path: '/books',
+      body: of(count, 1).map((book) => ({ title: `new ${book}` })),
+    });
   const oneByOne = (ids: number[]): [string, string, object] => [
     'POST',
     '/transaction',
@@ -254,6 +259,8 @@ describe('of a writer that cannot be', () => {
     ['few that are deleted stay', deletes(of(100, 1)), 200],
     ['many that are deleted leave', deletes(of(300, 1_000)), 503],
     ['many that are deleted one by one leave', oneByOne(of(300, 2_000)), 503],
+    ['few that are created stay', creates(20), 200],
+    ['many that are created leave', creates(300), 503],
     ['few with other words stay', updates(of(50, 3_000), { title: 'other' }), 200],
     ['many with other words leave', updates(of(300, 4_000), { title: 'other' }), 503],
     ['many whose words stay as they are stay', updates(of(300, 5_000), { shelfId: 3 }), 200],
@@ -263,75 +270,4 @@ describe('of a writer that cannot be', () => {
     await app.close();
     expect(status).toBe(expected);
   });
-});
-
-/** From COMMIT on nothing is ended: after many records have gone FTS5 would merge its index there for seconds, beyond any deadline. */
-test.each([
-  ['DELETE', undefined],
-  ['PUT', { title: 'another' }],
-  ['POST', Array.from({ length: 4_000 }, (_, book) => ({ title: `new ${book}` }))],
-])(
-  'another process has the words of a %s written before it commits, and merges little for a DELETE',
-  async (method, body) => {
-    const [note, log] = [`${method}.ts`, `${method}.log`].map((name) => folder.file(name)) as [
-      string,
-      string,
-    ];
-    const noting = `
-    import { Database } from 'bun:sqlite';
-    import { appendFileSync } from 'node:fs';
-    const { query } = Database.prototype;
-    const tell = (text) => appendFileSync(${JSON.stringify(log)}, text);
-    let begun, pending;
-    Database.prototype.query = function (sql) {
-      const get = (text) => query.call(this, text).values().flat();
-      const table = () => query.call(this, "SELECT name FROM sqlite_master WHERE name GLOB '*_Book_data'").get().name;
-      // What FTS5 knows of its segments changes when it writes, and their ids when it merges them.
-      const known = () => get(\`SELECT hex(block) FROM "\${table()}" WHERE id = 10\`)[0];
-      const segments = () => get(\`SELECT DISTINCT segid FROM "\${table().replace('_data', '_idx')}"\`);
-      if (sql.startsWith('BEGIN')) begun = segments();
-      if (sql.startsWith('SAVEPOINT')) pending = known();
-      if (sql.includes("'automerge', 4")) tell((pending === undefined || known() === pending ? 'pending, ' : '') + (begun.every((each) => segments().includes(each)) ? 'unmerged, ' : 'merged, '));
-      if (sql.includes("'merge', 1000")) tell('a little, ');
-      if (sql === 'COMMIT') {
-        const before = known();
-        queueMicrotask(() => tell(known() === before ? 'written before' : 'written late'));
-      }
-      return query.call(this, sql);
-    };`;
-    writeFileSync(note, noting);
-    const [bun, ...rest] = APART;
-    const app = await openApp('sqlite', {
-      sdl,
-      data: {},
-      // Whatever else the machine does.
-      env: { LIMIT_DEADLINE: '60000' },
-      url,
-      apart: [String(bun), '--preload', note, ...rest],
-    });
-    const chosen = { where: { id: method === 'PUT' ? { gt: 20_000 } : { lte: 10_000 } }, atMost: 10_000 };
-    const many = { method, path: '/books', body, ...(method !== 'POST' && chosen) };
-    const { status } = await app.rest('POST', '/transaction', { operations: [many] });
-    await app.close();
-    const merging = method === 'DELETE' ? 'unmerged, a little, ' : '';
-    expect([status, readFileSync(log, 'utf8')]).toEqual([200, `${merging}written before`]);
-  },
-);
-
-test('after a newer file has given up the words, a node of the older one still deletes many', async () => {
-  const app = await openApp('sqlite', { sdl, data: {}, url });
-  {
-    using db = new Database(folder.file('duet.db'));
-    const named = (type: string) =>
-      db
-        .query(`SELECT name FROM sqlite_master WHERE type = ? AND name GLOB '_duet_search_*_Book*'`)
-        .values(type)
-        .flat();
-    for (const name of named('trigger')) db.run(`DROP TRIGGER "${name}"`);
-    db.run(`DROP TABLE "${named('table').find((name) => String(name).endsWith('_Book'))}"`);
-  }
-  const many = { method: 'DELETE', path: '/books', where: { id: { lte: 15_000 } }, atMost: 10_000 };
-  const { status } = await app.rest('POST', '/transaction', { operations: [many] });
-  await app.close();
-  expect(status).toBe(200);
 });

@@ -10,6 +10,14 @@ export interface Asking extends Asked {
   readonly decode: (rows: Row[]) => Promise<Row[]>;
 }
 
+/** One that is asked by whoever drives programs, and not by these. */
+export function control(sql: string): Asked {
+  return { sql, parameters: [] };
+}
+
+/** All of the log that can be carried over into the file without anybody having to wait. No transaction may be open. */
+export const CHECKPOINT = control('PRAGMA wal_checkpoint(PASSIVE)');
+
 /** The rows of each statement. */
 export async function meant(asked: readonly Asking[], answers: readonly Row[][]): Promise<Row[][]> {
   const rows: Row[][] = [];

@@ -2,14 +2,13 @@
 
 import type { Deadline, Program, Snapshot, Steps } from '../storage.ts';
 import { ended, type Trace } from '../trace.ts';
-import { asking, meant } from './asking.ts';
+import { asking, control, meant } from './asking.ts';
 import { explained } from './errors.ts';
 import { type Launch, ProcessFault, type StatementProcess } from './process.ts';
 import { Readers } from './readers.ts';
-import type { Asked } from './statement-process.ts';
 
-const BEGIN: Asked = { sql: 'BEGIN', parameters: [] };
-const COMMIT: Asked = { sql: 'COMMIT', parameters: [] };
+const BEGIN = control('BEGIN');
+const COMMIT = control('COMMIT');
 
 export class ProcessReader {
   readonly #readers: Readers;

@@ -7,22 +7,18 @@ import { deadlineExceeded, passing, refusedByDatabase, unavailable } from '../fa
 import type { Row, Statement } from '../statements.ts';
 import type { Program } from '../storage.ts';
 import { ended, type Trace } from '../trace.ts';
-import { asking, meant } from './asking.ts';
+import { asking, CHECKPOINT, control, meant } from './asking.ts';
 import { explained, toldToPrograms } from './errors.ts';
 import { TRIGGERS } from './local-writer.ts';
+import { Merging } from './merging.ts';
 import { type Launch, ProcessFault, StatementProcess } from './process.ts';
 import { refuseOutdated } from './runner.ts';
-import type { Asked } from './statement-process.ts';
-import { mergingLittle } from './words.ts';
+import { changesWords, mergingOf } from './words.ts';
 import { isResult, type Outcome, type Waiting } from './write-queue.ts';
 
 const IDLE_MS = 30_000;
 /** How often one that has held the file for long enough looks whether others wait. */
 const LOOK_MS = 25;
-
-function control(sql: string): Asked {
-  return { sql, parameters: [] };
-}
 
 // IMMEDIATE: a transaction that begins by reading could not become the writer while another process is.
 const BEGIN = control('BEGIN IMMEDIATE');
@@ -32,8 +28,6 @@ const OTHERS = control(TRIGGERS);
 const WRITE_WORDS = [control('SAVEPOINT words'), control('RELEASE words')];
 const COMMIT = control('COMMIT');
 const ROLLBACK = control('ROLLBACK');
-// All that can be carried over without anybody having to wait.
-const CHECKPOINT = control('PRAGMA wal_checkpoint(PASSIVE)');
 
 export interface WriterOptions {
   readonly launch: Launch;
@@ -52,19 +46,46 @@ export class ProcessWriter {
   #idle: Timer | undefined;
   /** How much of it is under way: the log may be carried over while the next write begins. */
   #underWay = 0;
+  #isWriting = false;
+  readonly #merging: Merging;
 
   constructor(options: WriterOptions) {
     this.#options = options;
+    this.#merging = new Merging({
+      using: (work) => this.#using(work),
+      isWriting: () => this.#isWriting,
+      isLogLong: options.isLogLong,
+    });
   }
 
   /** Undefined when another process is writing. It may take as long as its deadline and the hold allow. */
   async commit(write: Waiting, isWanted: () => boolean): Promise<readonly Outcome[] | undefined> {
-    const outcomes = await this.#using((process) =>
-      new Transaction(this.#options, process, write, isWanted).commit(),
-    );
+    if (this.#merging.isBehind) return (await this.#merging.little()) ? ['again'] : undefined;
+    const outcomes = await this.#using((process) => this.#write(process, write, isWanted));
     // Within the commit it would take seconds after a long write, beyond its deadline, and nobody would be told meanwhile.
     if (this.#options.isLogLong()) this.checkpoint().catch(() => {});
     return outcomes;
+  }
+
+  async #write(
+    process: StatementProcess,
+    write: Waiting,
+    isWanted: () => boolean,
+  ): Promise<readonly Outcome[] | undefined> {
+    const transaction = new Transaction(this.#options, process, write, isWanted);
+    this.#isWriting = true;
+    try {
+      return await transaction.commit();
+    } finally {
+      this.#isWriting = false;
+      // However it has ended: nobody knows of a commit whose answer did not come.
+      for (const [resource, segments] of transaction.unmerged) this.#merging.leave(resource, segments);
+    }
+  }
+
+  /** What a server that is gone has left of these is merged, too. */
+  mergeLeft(resources: readonly Resource[]): void {
+    for (const resource of resources) this.#merging.leave(resource, 1);
   }
 
   /** Carries the log over into the file. */
@@ -73,6 +94,11 @@ export class ProcessWriter {
   }
 
   close(): void {
+    this.#merging.close();
+    this.#endProcess();
+  }
+
+  #endProcess(): void {
     clearTimeout(this.#idle);
     this.#process?.end(unavailable('The database is closed.'));
   }
@@ -90,7 +116,8 @@ export class ProcessWriter {
       await process?.exited;
       throw error instanceof ProcessFault ? explained(error) : error;
     } finally {
-      if (--this.#underWay === 0) this.#idle = setTimeout(() => this.close(), IDLE_MS).unref();
+      if (--this.#underWay === 0 && this.#process)
+        this.#idle = setTimeout(() => this.#endProcess(), IDLE_MS).unref();
     }
   }
 
@@ -114,7 +141,8 @@ class Transaction {
   #isUndone = false;
   #hasTriggers = false;
   #outdated: ReadonlySet<string> = new Set();
-  readonly #mergingLittle = new Set<Resource>();
+  /** Those whose words are not merged meanwhile, and in how many segments they are by its end. */
+  readonly unmerged = new Map<Resource, number>();
 
   constructor(options: WriterOptions, process: StatementProcess, write: Waiting, isWanted: () => boolean) {
     this.#options = options;
@@ -172,19 +200,19 @@ class Transaction {
       this.#outdated = outdatedOf(this.#options.model, duties);
       return true;
     } catch (error) {
-      if (error instanceof ProcessFault && error.code.startsWith('SQLITE_BUSY')) return false;
+      if (error instanceof ProcessFault && error.isBusy) return false;
       throw error;
     }
   }
 
   /** Where a newer file keeps these words no longer, there are none to merge. */
-  async #mergeLittle(statements: readonly Statement[]): Promise<void> {
+  async #putMergingOff(statements: readonly Statement[]): Promise<void> {
     for (const statement of statements) {
-      const resource = statement.do === 'delete' ? (statement.resource as Resource) : undefined;
-      if (!resource?.searched?.length || this.#mergingLittle.has(resource)) continue;
+      const resource = changesWords(statement);
+      if (!resource || this.unmerged.has(resource)) continue;
       try {
-        await this.#process.ask([control(mergingLittle(resource).before)]);
-        this.#mergingLittle.add(resource);
+        await this.#process.ask(mergingOf(resource).putOff.map(control));
+        this.unmerged.set(resource, 0);
       } catch (error) {
         if (!(error instanceof ProcessFault) || !error.inTransaction) throw error;
       }
@@ -193,8 +221,11 @@ class Transaction {
 
   async #writeWords(): Promise<void> {
     if (!this.#options.model.resources.some(({ searched }) => searched.length > 0)) return;
-    const merging = [...this.#mergingLittle].flatMap((each) => mergingLittle(each).after);
-    await this.#process.ask([...WRITE_WORDS, ...merging.map(control)]);
+    await this.#process.ask(WRITE_WORDS);
+    for (const resource of this.unmerged.keys()) {
+      const [[state] = []] = await this.#process.ask([control(mergingOf(resource).segments)]);
+      this.unmerged.set(resource, Number(state?.['segments']));
+    }
   }
 
   /** What a constraint that is looked at only then makes of it. */
@@ -234,7 +265,7 @@ class Transaction {
     const { trace } = this.#options;
     const begun = trace && asked.map(({ sql }) => trace(sql));
     try {
-      await this.#mergeLittle(statements);
+      await this.#putMergingOff(statements);
       const rows = await this.#process.ask(asked);
       return await meant(asked, rows);
     } catch (error) {

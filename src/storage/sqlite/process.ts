@@ -18,6 +18,11 @@ export class ProcessFault extends Error {
     this.at = at;
     this.inTransaction = inTransaction;
   }
+
+  /** Whether somebody else is writing. */
+  get isBusy(): boolean {
+    return this.code.startsWith('SQLITE_BUSY');
+  }
 }
 
 /** How to start one: the command, without the right and the file that follow it. */

@@ -5,7 +5,7 @@ import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { inBatch } from '../../base/batch.ts';
 import type { Metrics } from '../../base/metrics.ts';
-import type { Model } from '../../schema/model.ts';
+import type { Model, Resource } from '../../schema/model.ts';
 import type { Evolvable, Session } from '../evolve/database.ts';
 import { ownTables } from '../evolve/tables.ts';
 import { writerOutdated } from '../faults.ts';
@@ -34,7 +34,7 @@ import { SharedSnapshot } from './shared-snapshot.ts';
 import { Snapshots } from './snapshots.ts';
 import { CHECKPOINT_FRAMES, LONG_LOG_FRAMES, Log } from './wal.ts';
 import { WalIndex } from './wal-index.ts';
-import { splitsWords } from './words.ts';
+import { splitsWords, unmergedIn } from './words.ts';
 import {
   type Commit,
   isResult,
@@ -89,6 +89,8 @@ export class SqliteStorage implements Storage, Evolvable {
   #hasLooked: boolean;
   readonly #snapshots: Snapshots;
   readonly #queue: WriteQueue;
+  /** Whose words have not been looked at. */
+  #searched: readonly Resource[];
 
   constructor(options: SqliteOptions) {
     const { path, model, trace, readOnly = false, apart, holdMs, others, slowMs, sync } = options;
@@ -108,6 +110,7 @@ export class SqliteStorage implements Storage, Evolvable {
     this.#bounds = new Bounds(this.#database, others !== undefined);
     this.#pace = new Pace(slowMs);
     this.#sync = sync;
+    this.#searched = model.resources.filter(({ searched }) => searched.length > 0);
     this.#queue = new WriteQueue((...batch) => this.#commit(...batch), holdMs, others);
     // What is in memory no other process can see.
     if (apart && path !== ':memory:') {
@@ -279,6 +282,7 @@ export class SqliteStorage implements Storage, Evolvable {
   /** In another process where the write may take long; where the disk is slow, it is waited for in the background. */
   readonly #commit: Commit = (batch, isAlone, isWanted) => {
     this.#log?.resolveDoubt();
+    this.#mergeLeft();
     const [first] = batch;
     if (isAlone && first && this.#writer)
       return this.#writer.commit(first, isWanted).finally(() => this.#bounds.recount());
@@ -287,6 +291,11 @@ export class SqliteStorage implements Storage, Evolvable {
     const log = this.#pace.isSlow || isLong ? this.#logInBackground() : undefined;
     return log ? this.#commitInBackground(log, batch) : this.#commitHere(batch);
   };
+
+  #mergeLeft(): void {
+    if (this.#searched.length > 0) this.#writer?.mergeLeft(unmergedIn(this.#database, this.#searched));
+    this.#searched = [];
+  }
 
   #commitHere(batch: readonly Waiting[]): readonly Outcome[] | undefined {
     this.#snapshot?.end();

@@ -3,8 +3,9 @@
 import type { Database } from 'bun:sqlite';
 import type { Searched, SearchedWord } from '../../query/filter.ts';
 import { inField, wordsOfAll } from '../../query/words.ts';
-import type { Resource } from '../../schema/model.ts';
+import type { Column, Resource } from '../../schema/model.ts';
 import { quote, type Words } from '../sql/dialect.ts';
+import type { Statement, Table } from '../statements.ts';
 import { WORDS, wordsName } from '../words.ts';
 
 const SPLIT = '_duet_words';
@@ -12,10 +13,16 @@ const SPLIT = '_duet_words';
 /** Before every other name of Duet's own here, `_search_`. */
 const OWN = '_duet';
 
-/** How many segments of a level FTS5 merges into one, unless it is told otherwise. */
+const AUTOMERGE = 'automerge';
+/** How many segments of a level FTS5 merges into one by itself, and from how many on all of them at once, whoever waits. */
 const SEGMENTS = 4;
-/** In 0.1 s, or a little more. */
-const PAGES_MERGED = 1_000;
+const MOST_SEGMENTS = 16;
+/** So many are left at the most where there is nothing to merge: fewer than it merges, on each of a few levels. */
+const SETTLED = 2 * MOST_SEGMENTS;
+/** More than one write comes to, and half of those that FTS5 can count. */
+const ANY_SEGMENTS = 1_000;
+/** In some hundredths of a second. */
+const PAGES_MERGED = 250;
 
 /** What the names of these tables begin with. */
 export const OF_WORDS = OWN + WORDS;
@@ -29,19 +36,76 @@ function tableOf(resource: Resource): string {
   return `${OWN}${wordsName(resource)}_${resource.table}`;
 }
 
+/** The resource whose words a statement may change. */
+export function changesWords(statement: Statement): Resource | undefined {
+  const changed = changedBy(statement);
+  if (!changed) return undefined;
+  const resource = (statement as { readonly resource: Table }).resource as Resource;
+  return resource.searched?.some((each) => changed.some(({ name }) => name === each.name))
+    ? resource
+    : undefined;
+}
+
+function changedBy(statement: Statement): readonly Column[] | undefined {
+  switch (statement.do) {
+    case 'insert':
+    case 'insert all':
+    case 'upsert':
+    case 'delete':
+      return statement.resource.columns;
+    case 'update': {
+      const { resource, set, own = [] } = statement;
+      return [...resource.columns.filter(({ name }) => Object.hasOwn(set, name)), ...own];
+    }
+    case 'update all':
+      return statement.columns;
+    default:
+      return undefined;
+  }
+}
+
 /**
- * For each record that is deleted FTS5 would merge a page of each level of its index: for seconds with thousands, while everybody
- * waits. After the first statement it merges nothing by itself; the others have it merge a little and go on as before. Only for
- * deletes, which add nothing to what there is to merge: of what is left behind by others, it would merge all at once one day.
+ * For each record whose words are removed, and each page that is written, FTS5 would merge a page of each level of its index, and
+ * all of it where a tenth is outdated: for seconds with thousands, while everybody waits. From `putOff` on it merges nothing, for
+ * whoever writes; each `little` merges some of what is left, and `inTime` is for when nothing is. `segments` tells how many there are.
  */
-export function mergingLittle(resource: Resource): { readonly before: string; readonly after: string[] } {
+export function mergingOf(
+  resource: Resource,
+): Record<'putOff' | 'little' | 'inTime', string[]> & { readonly segments: string } {
   const words = quote(tableOf(resource));
   const set = (what: string, value: number) =>
     `INSERT INTO ${words} (${words}, rank) VALUES ('${what}', ${value})`;
+  const segments = `${segmentsOf(resource)} SELECT COUNT("_segment") AS "segments", total_changes() AS "changes" FROM "_segments"`;
   return {
-    before: set('automerge', 0),
-    after: [set('automerge', SEGMENTS), set('merge', PAGES_MERGED)],
+    putOff: [set(AUTOMERGE, 0), set('crisismerge', ANY_SEGMENTS)],
+    segments,
+    little: [segments, set('merge', PAGES_MERGED), segments],
+    // Others may have left more meanwhile.
+    inTime: [
+      ...[
+        [AUTOMERGE, SEGMENTS],
+        ['crisismerge', MOST_SEGMENTS],
+      ].map(
+        ([what, value]) =>
+          `INSERT INTO ${words} (${words}, rank) ${segmentsOf(resource)} SELECT '${what}', ${value} WHERE (SELECT COUNT("_segment") FROM "_segments") < ${SETTLED}`,
+      ),
+      isOff(resource),
+    ],
   };
+}
+
+/** Of which a server that is gone has left something to merge. */
+export function unmergedIn(database: Database, resources: readonly Resource[]): Resource[] {
+  return resources.filter((resource) => {
+    const settings = `${tableOf(resource)}_config`;
+    const [there] = database.query(`SELECT 1 FROM sqlite_schema WHERE name = ?`).values(settings);
+    return there !== undefined && database.query(isOff(resource)).values().length > 0;
+  });
+}
+
+/** Answers with a row where nothing is merged by whoever writes. */
+function isOff(resource: Resource): string {
+  return `SELECT 1 AS "off" FROM ${quote(`${tableOf(resource)}_config`)} WHERE k = '${AUTOMERGE}' AND v = 0`;
 }
 
 /** The tables of records and, as if these were columns of them, what keeps their words. */
@@ -100,6 +164,13 @@ export function pagesTable(resource: Resource): string {
   return `${tableOf(resource)}_idx`;
 }
 
+/** The segments of the index, and null behind the last. */
+function segmentsOf(resource: Resource): string {
+  const pages = quote(pagesTable(resource));
+  const next = `SELECT (SELECT MIN("segid") FROM ${pages} WHERE "segid" > "_segment") FROM "_segments" WHERE "_segment" IS NOT NULL`;
+  return `WITH RECURSIVE "_segments" ("_segment") AS (SELECT MIN("segid") FROM ${pages} UNION ALL ${next})`;
+}
+
 /** FTS5 keeps them behind a sign for its main index. */
 const MAIN = '0';
 
@@ -122,9 +193,7 @@ export function pagesOf(
   const page = (which: string) => `SELECT "pgno" / 2 FROM ${pages} WHERE "segid" = "_segment" AND ${which}`;
   const after = `COALESCE((${page('"term" > unhex(value ->> 2) ORDER BY "term" LIMIT 1')}), (${page('TRUE ORDER BY "term" DESC LIMIT 1')}))`;
   const before = `COALESCE((${page('"term" <= unhex(value ->> 1) ORDER BY "term" DESC LIMIT 1')}), 1)`;
-  const next = `SELECT (SELECT MIN("segid") FROM ${pages} WHERE "segid" > "_segment") FROM "_segments" WHERE "_segment" IS NOT NULL`;
-  const segments = `WITH RECURSIVE "_segments" ("_segment") AS (SELECT MIN("segid") FROM ${pages} UNION ALL ${next})`;
-  const sql = `${segments} SELECT value ->> 0, SUM(max(0, ${after} - ${before})), COUNT(*) FROM json_each(?1) CROSS JOIN "_segments" WHERE "_segment" IS NOT NULL GROUP BY 1`;
+  const sql = `${segmentsOf(resource)} SELECT value ->> 0, SUM(max(0, ${after} - ${before})), COUNT(*) FROM json_each(?1) CROSS JOIN "_segments" WHERE "_segment" IS NOT NULL GROUP BY 1`;
   const found = database.query(sql).values(JSON.stringify(ranges)) as [number, number, number][];
   const sum = (of: number[]) => of.reduce((all, each) => all + each, 0);
   const pagesWhere = (is: number) => sum(found.filter(([begins]) => begins === is).map(([, pages]) => pages));
