@@ -301,11 +301,12 @@ export function createApp(given: AppOptions): App {
     // By the time a batch begins, the runtime may have answered by itself who sends trailers; and to turn somebody away behind
     // those who are served costs half as much again as to do so at once. What is not for a batch is for one where much of it came.
     const isHasty = found?.route.spared || hasTrailers || load.isOver;
-    if (isHasty || ((!found || isLong.has(found.route)) && load.hasTime(started))) {
+    const isLongLast = found !== undefined && isLong.has(found.route);
+    if (isHasty || ((!found || isLongLast) && load.hasTime(started))) {
       load.arrive(started);
       return begin(request, connections, parts, found, started, hasTrailers);
     }
-    const response = inBatch(() => begin(request, connections, parts, found, started, false));
+    const response = inBatch(() => begin(request, connections, parts, found, started, false), isLongLast);
     load.arrive(started);
     return response;
   };

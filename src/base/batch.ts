@@ -13,12 +13,18 @@ const BATCH_MS = 5;
 const MOST_MS = 2 * BATCH_MS;
 
 let waiting: (() => void)[] = [];
+/** What most likely takes long by itself. */
+let long: (() => void)[] = [];
+let wasLong = false;
 let ends: (() => void)[] = [];
 let isWorking = false;
 let began = 0;
 
-/** Behind what came before it in this turn; at once when that is just being done, as long as there is time left. */
-export function inBatch<T>(work: () => Soon<T>): Soon<T> {
+/**
+ * Behind what came before it in this turn; at once when that is just being done, as long as there is time left. What is long takes turns
+ * with all that is short: that would wait for whatever came before it, and be turned away in the end.
+ */
+export function inBatch<T>(work: () => Soon<T>, isLong = false): Soon<T> {
   if (isWorking && performance.now() < began + MOST_MS) return work();
   return new Promise((resolve, reject) => {
     const settle = () => {
@@ -28,7 +34,8 @@ export function inBatch<T>(work: () => Soon<T>): Soon<T> {
         reject(error);
       }
     };
-    if (waiting.push(settle) === 1 && !isWorking) begin();
+    (isLong ? long : waiting).push(settle);
+    if (waiting.length + long.length === 1 && !isWorking) begin();
   });
 }
 
@@ -59,11 +66,18 @@ function begin(): void {
 function work(): void {
   isWorking = true;
   began = performance.now();
+  wasLong = long.length > 0 && (waiting.length === 0 || !wasLong);
+  if (wasLong) long = left(long);
+  else waiting = left(waiting);
+}
+
+/** Does as many as there is time for. */
+function left(works: (() => void)[]): (() => void)[] {
   const until = began + BATCH_MS;
   let done = 0;
-  do waiting[done++]?.();
-  while (done < waiting.length && performance.now() < until);
-  waiting = waiting.slice(done);
+  do works[done++]?.();
+  while (done < works.length && performance.now() < until);
+  return works.slice(done);
 }
 
 function end(): void {
@@ -71,5 +85,5 @@ function end(): void {
   const ended = ends;
   ends = [];
   for (const each of ended) each();
-  if (waiting.length > 0) begin();
+  if (waiting.length + long.length > 0) begin();
 }

@@ -174,7 +174,12 @@ describe('the database', () => {
     const through = new URL(url);
     using wire = await Wire.start(Number(through.port));
     through.port = String(wire.port);
-    const env = { DATABASE_CONNECTIONS: '2' };
+    // However long a busy machine takes to ask for the figures meanwhile.
+    const env = {
+      DATABASE_CONNECTIONS: '2',
+      DATABASE_CONNECT_TIMEOUT: '30000',
+      DATABASE_LOCK_TIMEOUT: '30000',
+    };
     const app = await openApp('postgres', { ...shipped, url: through.href, env });
     await app.rest('GET', '/books/1');
     await told(app, {

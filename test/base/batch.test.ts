@@ -87,3 +87,25 @@ test('whoever is first in a batch does not have the others work in its name', as
   ]);
   expect(seen).toEqual([undefined, undefined]);
 });
+
+test('what is short waits for one that is long, and not for all; nor does what is long wait for all that is short', async () => {
+  const done: string[] = [];
+  const all: unknown[] = [];
+  const add = (name: string, isLong: boolean, work = dawdle) =>
+    all.push(
+      inBatch(() => {
+        done.push(name);
+        work();
+      }, isLong),
+    );
+  const addShort = () => {
+    // So long that nothing is done at once any more.
+    for (let time = 0; time < 2; time++) dawdle();
+    for (const name of ['a', 'b', 'c']) add(name, false);
+  };
+  add('long 1', true, addShort);
+  add('long 2', true);
+  add('long 3', true);
+  for (let at = 0; at < all.length; at++) await all[at];
+  expect(done).toEqual(['long 1', 'a', 'long 2', 'b', 'long 3', 'c']);
+});

@@ -14,7 +14,7 @@ const RECORDS = 4;
 const schema = 'type Item @resource @journal { id: ID!  n: Int! }';
 
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 900; tries++) {
+  for (let tries = 0; tries < 1_800; tries++) {
     if (await holds()) return;
     await Bun.sleep(50);
   }

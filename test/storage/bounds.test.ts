@@ -335,6 +335,42 @@ test('after one was late all others may take a tenth, however they are written',
   expect(left()).toBeWithin(0, 11);
 });
 
+test('once whole lists had many rows, they are counted beforehand', () => {
+  const bounds = new Bounds(database);
+  const clubId = seat.columns.find(({ name }) => name === 'clubId') as Column;
+  const admitted = (club: number) => {
+    const listed = select(seat, seat.columns, undefined, {
+      per: { column: clubId, values: [club] },
+      most: 50_001,
+    });
+    const { sql, parameters } = compiler.compile(listed);
+    return { sql, isHere: bounds.admits(listed, sql, parameters) > 0 };
+  };
+  const { sql, isHere } = admitted(1);
+  expect(isHere).toBeTrue();
+  bounds.hadMany(sql);
+  expect([admitted(1).isHere, admitted(2).isHere]).toEqual([false, true]);
+});
+
+test('texts count for as many values as they are long', async () => {
+  const rows = Array.from({ length: 40 }, (): Row => ({ n: 'x'.repeat(100_000) }));
+  let left = rows.length;
+  const heard: number[] = [];
+  const hear = () => {
+    heard.push(left);
+    if (left > 0) setImmediate(hear);
+  };
+  setImmediate(hear);
+  const lengthOf = (value: unknown) => {
+    left--;
+    return String(value).length;
+  };
+  expect(await decodedInTurns(rows, [{ name: 'n', decode: lengthOf }])).toEqual(
+    Array.from({ length: 40 }, () => ({ n: 100_000 })),
+  );
+  expect(new Set(heard).size).toBeGreaterThan(2);
+});
+
 test('many values are decoded in turns, in their order', async () => {
   const rows = Array.from({ length: 120_000 }, (_, n): Row => ({ n }));
   let turns = 0;

@@ -83,6 +83,36 @@ test('one that takes long hears of its own deadline while another that takes lon
   expect([told, await first] as unknown[]).toEqual(['DEADLINE_EXCEEDED', 'written']);
 });
 
+test('what is short does not wait for all that came with it and turns out to take long, one after the other', async () => {
+  const done: string[] = [];
+  const isLong = (steps: string) => steps === 'many';
+  const queue = new WriteQueue((batch, isAlone) => {
+    const [first] = batch;
+    if (isAlone) return Promise.resolve([{ result: done.push('long') }]);
+    // Of the others nothing is begun: the first that took long has taken all of the time that they have together.
+    if (first && isLong(first.steps)) return ['alone'];
+    return batch.map(({ steps }) => (isLong(steps) ? 'again' : { result: done.push('short') }));
+  }, 1000);
+  const add = (steps: 'one' | 'many') => queue.add(function* () {}, steps, Number.POSITIVE_INFINITY);
+  await Promise.all([add('many'), add('many'), add('many'), add('one'), add('one')]);
+  expect(done).toEqual(['short', 'short', 'long', 'long', 'long']);
+  done.length = 0;
+  // Nor does what is long wait for ever, where there is always something left.
+  const all: Promise<unknown>[] = [];
+  const busy = new WriteQueue((batch, isAlone) => {
+    if (isAlone) return Promise.resolve([{ result: done.push('long') }]);
+    if (batch.some(({ steps }) => isLong(steps)))
+      return batch.map(({ steps }) => (isLong(steps) ? 'alone' : 'again'));
+    if (!done.includes('long')) all.push(busy.add(function* () {}, 'one', Number.POSITIVE_INFINITY));
+    return [{ result: done.push('short') }];
+  }, 60_000);
+  all.push(busy.add(function* () {}, 'many', Number.POSITIVE_INFINITY));
+  for (let count = 0; count < 3; count++)
+    all.push(busy.add(function* () {}, 'one', Number.POSITIVE_INFINITY));
+  for (let at = 0; at < all.length; at++) await all[at];
+  expect(done.indexOf('long')).toBeWithin(1, 10);
+});
+
 test('those who wait have their turns one after the other', () => {
   const { told, of, wait } = processes(4);
   // Nobody waits, and nobody is told.

@@ -15,6 +15,8 @@ const PAGE = 250;
 const FIRST_PAGE = 8;
 /** What all exports hold at once is many times this: a page waits until its reader, who may be slow, takes it. */
 const PAGE_BYTES = 512 * 1024;
+/** What is more is read in vain, and again with fewer records: so many take some hundredths of a second. */
+const PAGE_OBJECTS = 5_000;
 /** How many times fewer are tried of those that were too much, and how many times more of those that were not. */
 const FEWER = 4;
 
@@ -35,7 +37,11 @@ export async function* pagesOf(
   let left = limit ?? Number.POSITIVE_INFINITY;
   let size = Math.min(FIRST_PAGE, limits.objects);
   const { objects, passes = false } = limits;
-  const fits = { objects, passes, bytes: Math.min(limits.bytes, 2 * PAGE_BYTES) };
+  const fits = {
+    objects: Math.min(objects, 2 * PAGE_OBJECTS),
+    bytes: Math.min(limits.bytes, 2 * PAGE_BYTES),
+    passes,
+  };
   /** Whether the next record is more than fits a page. */
   let isLarge = false;
   while (left > 0) {
@@ -52,7 +58,7 @@ export async function* pagesOf(
       const { nodes, more } = read;
       const last = nodes.at(-1);
       if (!last) return;
-      isLarge = budget.bytes > fits.bytes;
+      isLarge = budget.bytes > fits.bytes || budget.objects > fits.objects;
       size = fitting(read, budget);
       after = placeIn(order, last);
       offset = 0;
@@ -77,7 +83,7 @@ function fitting({ nodes: { length } }: Listing, { limits, bytes, objects }: Bud
   const most = Math.min(
     FEWER * length,
     (Math.min(PAGE_BYTES, limits.bytes / 2) * length) / bytes,
-    (limits.objects / 2 / objects) * length,
+    (Math.min(PAGE_OBJECTS, limits.objects / 2) / objects) * length,
   );
   return Math.max(1, Math.min(PAGE, Math.floor(most)));
 }

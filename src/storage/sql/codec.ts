@@ -98,17 +98,27 @@ export function decoded(rows: Row[], decoders: Decoders): Row[] {
   return rows;
 }
 
-/** So many values are decoded before others have their turn. */
+/** So many values are decoded before others have their turn; a text counts for as many as it is long. */
 const TURN = 50_000;
+const LENGTH = 20;
 
 /** The same, with turns for others where there are many. */
 export async function decodedInTurns(rows: Row[], decoders: Decoders): Promise<Row[]> {
   weighed(rows, decoders);
-  const some = Math.ceil(TURN / Math.max(1, decoders.length));
-  for (let at = 0; at < rows.length; at += some) {
-    if (at > 0) await new Promise(setImmediate);
-    decode(rows.length <= some ? rows : rows.slice(at, at + some), decoders);
+  let from = 0;
+  let values = 0;
+  for (const [at, row] of rows.entries()) {
+    for (const { name } of decoders) {
+      const value = row[name];
+      values += typeof value === 'string' ? 1 + value.length / LENGTH : 1;
+    }
+    if (values < TURN || at === rows.length - 1) continue;
+    decode(rows.slice(from, at + 1), decoders);
+    from = at + 1;
+    values = 0;
+    await new Promise(setImmediate);
   }
+  decode(from === 0 ? rows : rows.slice(from), decoders);
   return rows;
 }
 

@@ -45,11 +45,15 @@ const FEW_PAGES = 5_000;
 const PAGE_LISTS = 250;
 /** How long a statement that took long is not tried here again. */
 const LONG_MS = 5_000;
+/** For how long the rows of whole lists are counted beforehand, after there were many: an index does it, and yet a fifth of a short read. */
+const MANY_MS = 60_000;
 
 interface Kept {
   readonly plan: Plan;
   /** Until when it is not relied on that it looks few up, after it has taken long. */
   longUntil: number;
+  /** Until when it is not taken for granted that lists that are answered whole have few rows. */
+  manyUntil: number;
 }
 
 /** Whether a program reads all that it is about, or a page of it. */
@@ -90,6 +94,7 @@ export class Bounds implements Allowance {
         return within === LONGEST_MS ? Math.min(until, now + this.#longest(now)) : now + within;
       },
       wasLong: this.wasLong,
+      hadMany: this.hadMany,
     };
   }
 
@@ -101,6 +106,7 @@ export class Bounds implements Allowance {
         return tests <= MOST_TESTS && !Number.isFinite(within) ? within : performance.now() + FOLLOWING_MS;
       },
       wasLong: this.wasLong,
+      hadMany: this.hadMany,
     };
   }
 
@@ -124,6 +130,11 @@ export class Bounds implements Allowance {
     // Whoever writes it otherwise each time must not have all of the time again.
     this.#wasLongUntil = performance.now() + LONG_MS;
     if (kept) kept.longUntil = this.#wasLongUntil;
+  };
+
+  readonly hadMany = (sql: string) => {
+    const kept = this.#plans.get(sql);
+    if (kept) kept.manyUntil = performance.now() + MANY_MS;
   };
 
   /** `left`: what it may cost. What may cost more is looked at closer. */
@@ -211,11 +222,13 @@ export class Bounds implements Allowance {
     let kept = this.#plans.get(sql);
     if (!kept) {
       if (isLongToPlan(where, having, resource)) return LONG;
-      kept = { plan: planOf(this.#database, statement, sql), longUntil: 0 };
+      kept = { plan: planOf(this.#database, statement, sql), longUntil: 0, manyUntil: 0 };
       this.#plans.set(sql, kept);
     }
     if (kept.longUntil > 0 && performance.now() < kept.longUntil) return LONG;
     const { plan } = kept;
+    const isMindful = kept.manyUntil > 0 && of !== 'each page' && performance.now() < kept.manyUntil;
+    if (isMindful && plan.rows && this.#sizes.count(plan.rows, [parameters[0]]) > MOST_ROWS) return LONG;
     const { loops, conditions } = plan;
     // What is left out is visited too.
     const offset = statement.do === 'select' ? statement.offset : 0;

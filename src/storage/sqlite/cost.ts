@@ -37,4 +37,6 @@ export interface Allowance {
   readonly admits: (statement: Statement, sql: string, parameters: readonly unknown[]) => number;
   /** Told of one that took longer. */
   readonly wasLong: (sql: string) => void;
+  /** Told of one that answered with more rows than are read here where that is known beforehand. */
+  readonly hadMany: (sql: string) => void;
 }

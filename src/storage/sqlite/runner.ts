@@ -24,7 +24,7 @@ import { dialect, visiting } from './dialect.ts';
 import { toldToPrograms } from './errors.ts';
 import { withFewKeys } from './few-keys.ts';
 import { countOf } from './given.ts';
-import { SMALL_FILE } from './sizes.ts';
+import { MOST_ROWS, SMALL_FILE } from './sizes.ts';
 import { keptStatements } from './statement-cache.ts';
 import { counted } from './statement-process.ts';
 
@@ -194,7 +194,11 @@ export class Runner {
     // Each row is answered once: few rows of a small file take no longer than they may.
     const isSeen = allowance && (isMany(statement) || this.#holdsMoreThan(SMALL_FILE));
     const late = isSeen ? () => allowance.wasLong(sql) : undefined;
-    if (!isHeavy && !late) return prepared.all(...bindings) as Row[];
+    if (!isHeavy && !late) {
+      const all = prepared.all(...bindings) as Row[];
+      if (all.length > MOST_ROWS) allowance?.hadMany(sql);
+      return all;
+    }
     const rows = prepared.iterate(...bindings) as Iterable<Row>;
     const found = counted(
       rows,
@@ -202,6 +206,7 @@ export class Runner {
       late && endingLate(Math.min(until, performance.now() + LONGEST_MS), late),
     );
     if (!found) throw answerTooLarge();
+    if (found.length > MOST_ROWS) allowance?.hadMany(sql);
     return found;
   }
 

@@ -66,6 +66,8 @@ export class WriteQueue {
   #long: Entry[] = [];
   #isUnderWay = false;
   #wasLong = false;
+  /** How many of those that were left of a batch are to be settled before it is the turn of what takes long. */
+  #left = 0;
   /** Since when others have been in the way. */
   #busySince: number | undefined;
 
@@ -110,10 +112,13 @@ export class WriteQueue {
 
   readonly #isWanted = () => this.#entries.length + this.#long.length > 0;
 
-  /** One that takes long and a batch of the others take turns. */
+  /**
+   * One that takes long and all that came together of the others take turns: several that turn out to take long, one in each
+   * batch, would otherwise all be carried out before what is short and came with them.
+   */
   #turnOfLong(now: number): boolean {
     while (this.#long[0] && expired(this.#long[0], now)) this.#long.shift();
-    return this.#long.length > 0 && (this.#entries.length === 0 || !this.#wasLong);
+    return this.#long.length > 0 && (this.#entries.length === 0 || (!this.#wasLong && this.#left === 0));
   }
 
   #await(batch: readonly Entry[], isAlone: boolean, outcomes: Promise<readonly Outcome[] | undefined>): void {
@@ -157,6 +162,8 @@ export class WriteQueue {
       else entry.resolve(outcome.result);
     });
     this.#entries.unshift(...again);
+    if (isAlone) this.#left = 0;
+    else this.#left = this.#left === 0 ? again.length : Math.max(0, this.#left - batch.length + again.length);
     this.#goOn();
   }
 
