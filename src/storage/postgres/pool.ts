@@ -283,7 +283,8 @@ export class Pool {
       const freed = await this.#freed(until);
       if (freed !== 'place') return freed;
     }
-    return this.#connect(until);
+    // Returned as it is, a rejection would have its handler only a microtask later: Bun reports it if its event loop runs in between.
+    return await this.#connect(until);
   }
 
   release(connection: Connection): void {
