@@ -113,6 +113,22 @@ test('what is short does not wait for all that came with it and turns out to tak
   expect(done.indexOf('long')).toBeWithin(1, 10);
 });
 
+test('one that takes long and comes to nothing at first keeps its place before those that came later', async () => {
+  const done: number[] = [];
+  let turns = 0;
+  const queue = new WriteQueue((batch, isAlone) => {
+    if (!isAlone) return batch.map(() => 'alone');
+    // Every other turn is spent on what the last one has left behind.
+    if (turns++ % 2 === 0) return Promise.resolve(['again']);
+    done.push(Number(batch[0]?.deadline));
+    return Promise.resolve([{ result: undefined }]);
+  }, 1000);
+  // Told apart by their deadlines, all of which are far away.
+  const deadlines = [1e12, 2e12, 3e12, 4e12];
+  await Promise.all(deadlines.map((deadline) => queue.add(function* () {}, 'many', deadline)));
+  expect(done).toEqual(deadlines);
+});
+
 test('those who wait have their turns one after the other', () => {
   const { told, of, wait } = processes(4);
   // Nobody waits, and nobody is told.

@@ -30,8 +30,9 @@ export interface Part {
   readonly of: number;
 }
 
-/** So many rows are sent at once. */
+/** So many rows, or characters of their texts, are sent at once. */
 const PART = 2_000;
+const PART_TEXT = 128 * 1024;
 
 /** The rows of each statement of a group, or what is left of them; or why one of them failed, so that those after it were left out. */
 export type Answered =
@@ -64,15 +65,41 @@ export function serveStatements(path: string, right: Right): void {
         ? endingWith(told.parent)
         : before.then(() => {
             const answered = answer(database, told);
-            const rows = answered.rows?.map((all, of) => {
-              const rest = all.length - (all.length % PART);
-              for (let at = 0; at < rest; at += PART)
-                process.send?.(sendable({ part: all.slice(at, at + PART), of }));
-              return rest === 0 ? all : all.slice(rest);
-            });
+            const rows = answered.rows && restOf(answered.rows, (part) => process.send?.(sendable(part)));
             process.send?.(sendable(rows ? { rows } : answered));
           });
   });
+}
+
+/** Sends what is much in parts, and answers with the rows of each statement that are left. */
+export function restOf(answered: readonly Row[][], send: (part: Part) => void): Row[][] {
+  let left = 0;
+  return answered.map((rows, of) => {
+    let from = 0;
+    let text = 0;
+    const sendUpTo = (end: number) => {
+      send({ part: rows.slice(from, end), of });
+      from = end;
+      text = 0;
+    };
+    for (const [at, row] of rows.entries()) {
+      text += textIn(row);
+      if (at + 1 - from === PART || text > PART_TEXT) sendUpTo(at + 1);
+    }
+    // Those of many statements are much, too.
+    if (left + text > PART_TEXT) sendUpTo(rows.length);
+    left += text;
+    return from === 0 ? rows : rows.slice(from);
+  });
+}
+
+function textIn(row: Row): number {
+  let length = 0;
+  for (const name in row) {
+    const value = row[name];
+    if (typeof value === 'string') length += value.length;
+  }
+  return length;
 }
 
 function openToRead(path: string): Database {

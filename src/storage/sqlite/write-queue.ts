@@ -156,12 +156,12 @@ export class WriteQueue {
     const again: Entry[] = [];
     batch.forEach((entry, index) => {
       const outcome = outcomes[index] ?? 'again';
-      if (outcome === 'again') (isAlone ? this.#long : again).push(entry);
+      if (outcome === 'again') again.push(entry);
       else if (outcome === 'alone') this.#long.push(entry);
       else if ('error' in outcome) entry.reject(outcome.error);
       else entry.resolve(outcome.result);
     });
-    this.#entries.unshift(...again);
+    (isAlone ? this.#long : this.#entries).unshift(...again);
     if (isAlone) this.#left = 0;
     else this.#left = this.#left === 0 ? again.length : Math.max(0, this.#left - batch.length + again.length);
     this.#goOn();
