@@ -28,6 +28,16 @@ async function withApp(
   }
 }
 
+/** From beside the service. */
+async function ask(database: DatabaseKind, url: string, text: string): Promise<Record<string, unknown>[]> {
+  if (database === 'sqlite') {
+    using file = new Database(url.slice('sqlite:'.length));
+    return file.query(text).all() as Record<string, unknown>[];
+  }
+  await using sql = new Bun.SQL(url, { max: 1 });
+  return await sql.unsafe(text);
+}
+
 const seen = ({ status, headers, body }: Awaited<ReturnType<AppUnderTest['rest']>>) => [
   status,
   headers.get('Location'),
@@ -36,6 +46,30 @@ const seen = ({ status, headers, body }: Awaited<ReturnType<AppUnderTest['rest']
 ];
 
 describe.each([...databases])('on %s', (database) => {
+  test('a long answer is given again whole, and takes less room until then', async () => {
+    await withApp(database, {}, async (app, url) => {
+      const key = { 'Idempotency-Key': 'long' };
+      const titles = Array.from({ length: 100 }, (_, index) => `${index} "\u{1f600}" ${'äb '.repeat(1_000)}`);
+      const operations = [{ method: 'POST', path: '/notes', body: titles.map((title) => ({ title })) }];
+      const records = titles.map((title) => ({ title }));
+      const create = 'mutation ($records: [NoteInput!]!) { createNotes(records: $records) { id title } }';
+      for (const send of [
+        () => app.rest('POST', '/transaction', { operations }, key),
+        () => app.graphql(create, { records }, { 'Idempotency-Key': 'longer' }),
+      ]) {
+        const first = await send();
+        expect([first.status, JSON.stringify(first.body).includes(JSON.stringify(titles[99]))]).toEqual([
+          200,
+          true,
+        ]);
+        expect((await send()).body).toEqual(first.body);
+      }
+      expect((await app.rest('GET', '/notes?aggregate=count')).body[0].count).toBe(200);
+      const sizes = 'SELECT length("answer") AS "size" FROM "_duet_answers"';
+      for (const { size } of await ask(database, url, sizes)) expect(Number(size)).toBeWithin(1, 64 * 1024);
+    });
+  });
+
   test('create, update, delete and transactions happen once', async () => {
     await withApp(database, {}, async (app) => {
       const key = (name: string) => ({ 'Idempotency-Key': name });
@@ -176,15 +210,7 @@ describe.each([...databases])('on %s', (database) => {
       const headers = { 'Idempotency-Key': 'k' };
       await app.rest('POST', '/notes', { title: 'a' }, headers);
       const age = `UPDATE "_duet_answers" SET "at" = '${new Date(Date.now() - 25 * 3_600_000).toISOString()}'`;
-      if (database === 'sqlite') {
-        const other = new Database(url.slice('sqlite:'.length));
-        other.run(age);
-        other.close();
-      } else {
-        const other = new Bun.SQL(url, { max: 1 });
-        await other.unsafe(age);
-        await other.close();
-      }
+      await ask(database, url, age);
       expect((await app.rest('POST', '/notes', { title: 'b' }, headers)).body.id).toBe(2);
       for (const key of ['', 'a b', 'x'.repeat(256)])
         expect((await app.rest('POST', '/notes', { title: 'b' }, { 'Idempotency-Key': key })).status).toBe(

@@ -14,6 +14,10 @@ const KEPT_MS = 24 * 60 * 60 * 1000;
 const SWEEP_EVERY = 256;
 /** More than have come since the last time, and few enough that nobody notices who does it. */
 const SWEPT = 4 * SWEEP_EVERY;
+/** Characters: what is longer is compressed, or writing it down once more, on its way to the database, would take as long as making it. */
+const LONG = 64 * 1024;
+/** No JSON begins with it. */
+const COMPRESSED = 'zstd ';
 const OLDEST = [{ column: answers.column.at, descending: false }];
 
 /** How many keys were new so far, of one application: each sweeps its own database. */
@@ -60,7 +64,7 @@ export function* once<T>(
   const where = all([equal(answers.column.caller, caller), equal(answers.column.key, key)]);
   if (!(yield* claim({ caller, key, request: asked, answer: null, at }, isOld))) {
     const [kept] = yield* run(select(answers, answers.columns, where));
-    if (kept?.['request'] === asked) return JSON.parse(String(kept['answer']));
+    if (kept?.['request'] === asked) return fromKept(String(kept['answer']));
     yield* before();
     const isSame = String(kept?.['request']).startsWith(`${request} `);
     throw new DuetError(
@@ -77,12 +81,24 @@ export function* once<T>(
   yield* run({
     do: 'update',
     resource: answers,
-    set: { answer: jsonOf(answer) },
+    set: { answer: asKept(answer) },
     where,
     counts: false,
     isSilent: true,
   });
   return answer;
+}
+
+function asKept(answer: unknown): string {
+  const text = jsonOf(answer);
+  if (text.length <= LONG) return text;
+  return COMPRESSED + Bun.zstdCompressSync(text, { level: 1 }).toString('base64');
+}
+
+function fromKept<T>(kept: string): T {
+  if (!kept.startsWith(COMPRESSED)) return JSON.parse(kept);
+  const bytes = Buffer.from(kept.slice(COMPRESSED.length), 'base64');
+  return JSON.parse(Bun.zstdDecompressSync(bytes).toString());
 }
 
 function* nothing(): Program<void> {}
