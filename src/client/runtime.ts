@@ -310,10 +310,15 @@ function isLost(given: unknown, value: unknown): boolean {
   if (value === undefined || typeof value === 'function' || typeof value === 'symbol') return true;
   if (typeof value === 'number') return !Number.isFinite(value);
   if (!isObject(value)) return value === null && given !== null;
-  if (Array.isArray(value)) return false;
+  if (Array.isArray(value) || Object.keys(value).length > 0 || isBoxed(value)) return false;
+  // `{}` alone means all: what else becomes that has lost what it said.
   const before = Object.getPrototypeOf(given);
   const isPlain = before === null || Object.getPrototypeOf(before) === null;
-  return !isPlain && Object.keys(value).length === 0;
+  return !isPlain || Reflect.ownKeys(given as object).length > 0;
+}
+
+function isBoxed(value: unknown): boolean {
+  return value instanceof Number || value instanceof Boolean || value instanceof String;
 }
 
 /** What is asked of a list, `name` saying how each option is called there. */

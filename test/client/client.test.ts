@@ -126,6 +126,8 @@ for (const database of databases)
       ['a promise', Promise.resolve({ title: { eq: 'x' } })],
       ['a map', new Map([['title', { eq: 'x' }]])],
       ['a form', new FormData()],
+      ['what becomes a map', { toJSON: () => new Map([['title', { eq: 'x' }]]) }],
+      ['what is named by a symbol', { [Symbol('title')]: { eq: 'x' } }],
       ['an operand that is no number', { pages: { eq: Number.NaN } }],
       ['an operand that is no time', { title: { eq: new Date('x') } }],
       ['a condition that is a function', { title: { eq: 'x' }, pages: () => 1 }],

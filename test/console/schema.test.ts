@@ -68,6 +68,21 @@ test('which of several references a list is the far side of is known where the A
   expect(['students', 'made', 'keeps'].map(via)).toEqual(['mentorId', 'makerId', 'keeperId']);
 });
 
+test('of two references, one of which nobody may give, that one is known by the other', async () => {
+  const sdl = `
+    type User @resource { id: ID! letters: [Letter!]!  written: [Bill!]! @inverse(of: "author")  approved: [Bill!]! @inverse(of: "approver") }
+    type Letter @resource { id: ID! author: User @set(claim: "sub") }
+    type Bill @resource { id: ID! author: User @readonly  approver: User }`;
+  const app = await openApp('sqlite', { sdl });
+  const user = readSchema((await app.rest('GET', '/openapi.json')).body, undefined).byName.get('User');
+  await app.close();
+  expect(user?.inverses.map(({ name, via }) => [name, via])).toEqual([
+    ['letters', 'authorId'],
+    ['written', 'authorId'],
+    ['approved', 'approverId'],
+  ]);
+});
+
 test('what can be done, and through which door', () => {
   const shown = both.resources.map(({ name, operations, rest, graphql }) => [
     name,

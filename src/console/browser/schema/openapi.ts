@@ -197,15 +197,19 @@ class Reader {
   #inverses(record: Flat): Inverse[] {
     const body = this.#body(this.#all?.post);
     const changes = this.#body(this.#one?.put);
-    return Object.entries(record.properties).flatMap(([name, schema]): Inverse[] => {
+    const nested = (name: string) => withoutWhich(body.properties[name]?.items)?.toLowerCase();
+    const properties = Object.entries(record.properties);
+    return properties.flatMap(([name, schema]): Inverse[] => {
       const target = schema.items && this.#targetOf(schema);
       if (target === undefined) return [];
-      const without = withoutWhich(body.properties[name]?.items);
       const linkedBy: Operation[] = [
         ...(body.properties[`_${name}`] ? (['CREATE'] as const) : []),
         ...(changes.properties[`_${name}`] ? (['UPDATE'] as const) : []),
       ];
-      const via = linkedBy.length > 0 ? undefined : this.#via(target, without);
+      const others = properties.flatMap(([other, { items }]) =>
+        items && this.#targetOf(items) === target ? (nested(other) ?? []) : [],
+      );
+      const via = linkedBy.length > 0 ? undefined : this.#via(target, nested(name), others);
       // It stands before that which adds and removes.
       const names = Object.keys(body.properties);
       const ids = names[names.indexOf(`_${name}`) - 1];
@@ -213,15 +217,16 @@ class Reader {
     });
   }
 
-  /** The one reference of the target that leads back; of several, the one that nested creation sets. */
-  #via(target: string, without: string | undefined): string | undefined {
+  /** The one reference of the target that leads back; of several, the one that nested creation sets, or no `other` list's does. */
+  #via(target: string, own: string | undefined, others: readonly string[]): string | undefined {
     const record = this.#flat(this.#schemas[target] ?? {});
     const back = Object.entries(record.properties).flatMap(([name, schema]) =>
       !schema.items && this.#targetOf(schema) === this.#name ? [name] : [],
     );
-    const named = back.find((name) => name.toLowerCase() === without?.toLowerCase());
-    const found = named ?? (back.length === 1 ? back[0] : undefined);
-    return found === undefined ? undefined : `${found}Id`;
+    const named = back.find((name) => name.toLowerCase() === own);
+    const left = back.filter((name) => !others.includes(name.toLowerCase()));
+    const [found, more] = named ? [named] : back.length === 1 ? back : left;
+    return found === undefined || more !== undefined ? undefined : `${found}Id`;
   }
 
   #body(operation: Described | undefined): Flat {

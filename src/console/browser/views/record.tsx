@@ -136,7 +136,7 @@ function InverseList({ inverse, row, resource, schema }: InverseProps) {
             Add or remove
           </a>
         )}
-        {via && may(target, 'CREATE') && (
+        {via && target.create.some(({ name }) => name === via) && may(target, 'CREATE') && (
           <a class="button" href={to(['data', target.name, 'new'], { [via]: String(key) })}>
             <Icon name="plus" /> Add
           </a>
