@@ -1,6 +1,8 @@
 /** The process that writes for another on SQLite is ended when nobody has needed it for a while, and never under whoever does. */
 
+import { Database } from 'bun:sqlite';
 import { afterEach, expect, spyOn, test } from 'bun:test';
+import { StatementProcess } from '../../src/storage/sqlite/process.ts';
 import { ProcessWriter } from '../../src/storage/sqlite/process-writer.ts';
 import type { Program } from '../../src/storage/storage.ts';
 import { APART, openApp } from '../app.ts';
@@ -47,4 +49,20 @@ test('while the log is carried over behind one write, the next begins', async ()
   const idle = waiting().length;
   writer.close();
   expect([seen, idle]).toEqual([Array(20).fill(0), 1]);
+});
+
+test('while somebody else has the file for a moment, as who opens or closes it has, it waits', async () => {
+  using folder = new Folder({});
+  const path = folder.file('duet.db');
+  using other = new Database(path);
+  other.run('PRAGMA journal_mode = WAL');
+  other.run('PRAGMA locking_mode = EXCLUSIVE');
+  other.run('CREATE TABLE t (x)');
+  const process = new StatementProcess({ command: APART, path }, 'writer', () => {});
+  const asked = process.ask([{ sql: 'SELECT COUNT(*) AS "count" FROM t', parameters: [] }]);
+  // It takes less to start.
+  await Promise.race([asked.catch(() => {}), Bun.sleep(1_000)]);
+  other.close();
+  expect(await asked).toEqual([[{ count: 0 }]]);
+  process.end(new Error('done'));
 });

@@ -111,12 +111,14 @@ function openToRead(path: string): Database {
 /** Whoever asks waits for other writers by asking again: it can then be told to stop waiting. */
 function openToWrite(path: string): Database {
   const database = new Database(path, { readwrite: true, create: false, strict: true });
-  database.run('PRAGMA busy_timeout = 0');
+  // The file is locked, too, for a moment in which somebody else opens or closes it.
+  database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   database.run('PRAGMA synchronous = FULL');
   database.run('PRAGMA foreign_keys = ON');
   // Who writes asks for it when that is told.
   database.run('PRAGMA wal_autocheckpoint = 0');
   splitsWords(database);
+  database.run('PRAGMA busy_timeout = 0');
   return database;
 }
 
