@@ -66,6 +66,7 @@ export class CheckedDocument {
   readonly #compile: (ast: DocumentNode, operationName: string | undefined) => CompiledQuery;
   readonly #queries = new Map<string | undefined, CompiledQuery | undefined>();
   readonly #repeated = new Map<OperationDefinitionNode, ReadonlyMap<string, number>>();
+  readonly #shared = new Map<string, Promise<unknown>>();
 
   constructor(
     ast: DocumentNode,
@@ -95,6 +96,15 @@ export class CheckedDocument {
       beyondRepeats(repeated, given ?? {}, operation) ??
       beyondLists(this.#schema, operation, given ?? {}, this.#most, sent)
     );
+  }
+
+  /** Once for all who ask for the same while it is under way. */
+  shared<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const known = this.#shared.get(name) as Promise<T> | undefined;
+    if (known) return known;
+    const working = work().finally(() => this.#shared.delete(name));
+    this.#shared.set(name, working);
+    return working;
   }
 
   /** Undefined for what only the executor can run. */

@@ -57,8 +57,12 @@ export async function execute(
   const schema = describing.of(withUnreadArguments(args.schema));
   const result = await executeRootSelectionSet({ ...args, schema, contextValue: running, fieldResolver });
   const { refusal } = describing;
-  if (refusal) return { data: null, errors: [new GraphQLError(refusal.message, { originalError: refusal })] };
-  return withLists(withoutUntold(result), running);
+  return refusal ? refusedFor(refusal) : withLists(withoutUntold(result), running);
+}
+
+/** Of what is asked of the schema there is all or nothing. */
+export function refusedFor(reason: DuetError): ExecutionResult {
+  return { data: null, errors: [new GraphQLError(reason.message, { originalError: reason })] };
 }
 
 interface Running extends Context, Telling, Passing {

@@ -5,6 +5,7 @@ import {
   GraphQLError,
   getOperationAST,
   type OperationDefinitionNode,
+  type ValidatedExecutionArgs,
   validateExecutionArgs,
 } from 'graphql';
 import { DuetError } from '../base/errors.ts';
@@ -21,13 +22,15 @@ import { type Exchange, goneOf, type Route } from '../http/exchange.ts';
 import { costOfAnswer, WRITE_COST } from '../http/guard/rate-limits.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
 import { EVENT_TYPE, type Streams } from '../http/streams.ts';
+import { deadlineExceeded } from '../storage/faults.ts';
 import type { CompiledQuery, Outcome } from './compiled/compiled.ts';
+import type { Context } from './context.ts';
 import { isMarked, Live } from './directives.ts';
 import { type CheckedDocument, Documents } from './documents.ts';
 import { type Envelope, envelopeInUrl, readEnvelope } from './envelope.ts';
 import { formatted, formattedAlone } from './errors.ts';
-import { execute, type Performed } from './execute.ts';
-import { describes, written } from './introspection.ts';
+import { execute, type Performed, refusedFor } from './execute.ts';
+import { describes, onlyDescribes, written } from './introspection.ts';
 import type { DocumentLimits } from './limits.ts';
 import type { Door } from './schema.ts';
 import { openSocket, type SocketOptions, wantsSocket } from './socket.ts';
@@ -245,15 +248,32 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
     finished(given, valid.operation, { data: {} });
     return stream;
   }
-  const result = await execute(valid, context, performed);
+  const carry = () => carried(valid, context, performed, describes(text));
+  const { result, long } = onlyDescribes(valid.operation)
+    ? await document.shared(jsonOf([operationName, variables]), carry)
+    : await carry();
+  // All who have waited for the same would otherwise be sent it in one piece.
+  if (long) await options.streams.turns.next();
   const errors = result.errors?.map((error) => formatted(error, 'BAD_USER_INPUT', requestId));
-  const long = describes(text) ? await written(result.data) : undefined;
   finished(given, valid.operation, result, long?.units);
   const data = long?.json ?? jsonOf(result.data ?? null);
   const told = `{${errors ? `"errors":${JSON.stringify(errors)},` : ''}"data":${data}}`;
   if (isStream) return streamedOnce(told);
   const response = answer(200, told, undefined, headers[type]);
   return long ? compressed(exchange.request, response, ['gzip']) : response;
+}
+
+/** `isLong`: written down in turns, with what it costs. */
+async function carried(
+  valid: ValidatedExecutionArgs,
+  context: Context,
+  performed: Performed | undefined,
+  isLong: boolean,
+) {
+  const result = await execute(valid, context, performed);
+  if (!isLong) return { result, long: undefined };
+  const long = await written(result.data, context.deadline);
+  return { result: long ? result : refusedFor(deadlineExceeded()), long };
 }
 
 /** As much as the same work costs through REST; the first unit is paid for. */

@@ -1,6 +1,12 @@
 /** Introspection: made and written in turns, so that nobody waits for all of it, and bounded as other answers are. */
 
-import type { GraphQLField, GraphQLNamedType, GraphQLSchema } from 'graphql';
+import {
+  type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  Kind,
+  type OperationDefinitionNode,
+} from 'graphql';
 import type { DuetError } from '../base/errors.ts';
 import { Turns } from '../base/turns.ts';
 import { AROUND_OBJECT, bytesOfName, bytesOfWritten } from '../engine/sizes.ts';
@@ -13,6 +19,15 @@ const MANY = 100;
 /** Whether a document asks for the schema, which is long and says the same in many places. */
 export function describes(text: string): boolean {
   return /__(?:schema|type)\b/.test(text);
+}
+
+/** Whether it asks for nothing else: what it is answered with is the same for every caller. */
+export function onlyDescribes({ operation, selectionSet }: OperationDefinitionNode): boolean {
+  const isOfSchema = /^__(?:schema|type|typename)$/;
+  return (
+    operation === 'query' &&
+    selectionSet.selections.every((each) => each.kind === Kind.FIELD && isOfSchema.test(each.name.value))
+  );
 }
 
 type Field = GraphQLField<unknown, unknown>;
@@ -94,8 +109,11 @@ function bytesIn(value: unknown): number {
 /** The levels of an answer above single fields: `data`, `__schema`, `types`, one of them, `fields`. */
 const LEVELS = 5;
 
-/** The data of a long answer as JSON, and what it costs. */
-export async function written(data: unknown): Promise<{ json: string; units: number }> {
+/** The data of a long answer as JSON, and what it costs; undefined where that takes too long. */
+export async function written(
+  data: unknown,
+  deadline: number,
+): Promise<{ json: string; units: number } | undefined> {
   const turns = new Turns();
   const pieces: string[] = [];
   let units = 0;
@@ -119,6 +137,7 @@ export async function written(data: unknown): Promise<{ json: string; units: num
     pieces.push(piece);
     const wait = turns.next();
     if (wait) await wait;
+    if (wait && performance.now() > deadline) return undefined;
   }
   const json = pieces.join('');
   await turns.next();
