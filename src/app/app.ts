@@ -134,9 +134,10 @@ export function createApp(given: AppOptions): App {
 
   /** The routes whose last answer was long: what is asked of them next most likely is too, and is not for a batch. */
   const isLong = new Set<Route>();
-  const noteLength = (route: Route, bytes: number | undefined) => {
+  const noteLength = (route: Route, bytes: number | undefined, status: number) => {
     if (bytes !== undefined) isLong.add(route);
-    else if (isLong.size > 0) isLong.delete(route);
+    // Who is turned away tells nothing of the others.
+    else if (isLong.size > 0 && status < 500) isLong.delete(route);
   };
 
   const failing = (error: unknown, exchange: Arriving): Response => {
@@ -193,7 +194,7 @@ export function createApp(given: AppOptions): App {
   const finished = (response: Response, exchange: Arriving): Soon<Response> => {
     load.inFlight--;
     const bytes = takeLong(response);
-    if (exchange.found) noteLength(exchange.found.route, bytes);
+    if (exchange.found) noteLength(exchange.found.route, bytes, response.status);
     const { request, connections, bill, requestId, method, path, found, started, closing, span } = exchange;
     const { headers, status } = response;
     const isTold = knowsAddress || !isLogged || status < 400;

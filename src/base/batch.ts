@@ -26,6 +26,16 @@ let began = 0;
  */
 export function inBatch<T>(work: () => Soon<T>, isLong = false): Soon<T> {
   if (isWorking && performance.now() < began + MOST_MS) return work();
+  return queued(work, isLong);
+}
+
+/** What turns out to be long while it is done: the rest of it waits for the turn of such. */
+export function inTurnOfLong<T>(work: () => Soon<T>): Promise<T> {
+  const inItsName = AsyncLocalStorage.snapshot();
+  return queued(() => inItsName(work), true);
+}
+
+function queued<T>(work: () => Soon<T>, isLong: boolean): Promise<T> {
   return new Promise((resolve, reject) => {
     const settle = () => {
       try {

@@ -67,6 +67,8 @@ export class CheckedDocument {
   readonly #queries = new Map<string | undefined, CompiledQuery | undefined>();
   readonly #repeated = new Map<OperationDefinitionNode, ReadonlyMap<string, number>>();
   readonly #shared = new Map<string, Promise<unknown>>();
+  /** Whether its last answer was: the next most likely is, too. */
+  isLong = false;
 
   constructor(
     ast: DocumentNode,

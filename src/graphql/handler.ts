@@ -8,11 +8,13 @@ import {
   type ValidatedExecutionArgs,
   validateExecutionArgs,
 } from 'graphql';
+import { inTurnOfLong } from '../base/batch.ts';
 import { DuetError } from '../base/errors.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Observe } from '../base/observe.ts';
 import { jsonOf } from '../base/passed.ts';
 import { type Soon, then } from '../base/soon.ts';
+import { LONG_BYTES } from '../engine/budget.ts';
 import type { Engine } from '../engine/engine.ts';
 import { preferredType } from '../http/accept.ts';
 import { answer, common, JSON_TYPE } from '../http/answer.ts';
@@ -145,7 +147,7 @@ function carryOut(
   envelope: Envelope,
   bytes: Uint8Array,
 ): Soon<Response> {
-  const { engine, trusted } = options;
+  const { trusted } = options;
   const isStream = wanted === EVENT_TYPE;
   const type: MediaType = isStream ? GRAPHQL_TYPE : wanted;
   const text = textOf(envelope, trusted);
@@ -157,6 +159,12 @@ function carryOut(
   if (excess) return refused(exchange, type, [excess], 'BAD_USER_INPUT');
   const started = performance.now();
   const given = { options, text, document, envelope, exchange, type, bytes, started, isStream };
+  return document.isLong ? inTurnOfLong(() => carriedOut(given)) : carriedOut(given);
+}
+
+function carriedOut(given: Given): Soon<Response> {
+  const { options, document, envelope, exchange, started, isStream } = given;
+  const { engine } = options;
   const query = document.query(envelope.operationName);
   if (!query || isStream) return byExecutor(given, undefined);
   const outcome = query.run(engine, exchange.caller, engine.deadline(started), envelope.variables);
@@ -179,7 +187,7 @@ interface Given {
 function answered(given: Given, query: CompiledQuery, outcome: Outcome | undefined): Soon<Response> {
   if (!outcome?.data) return byExecutor(given, outcome?.performed);
   finished(given, query.operation, outcome);
-  return respond(200, given.type, outcome);
+  return respond(200, given.type, outcome, given.document);
 }
 
 /** A request error has no data; only the newer media type lets the status say so. */
@@ -258,6 +266,7 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
   finished(given, valid.operation, result, long?.units);
   const data = long?.json ?? jsonOf(result.data ?? null);
   const told = `{${errors ? `"errors":${JSON.stringify(errors)},` : ''}"data":${data}}`;
+  if (!errors) document.isLong = told.length > LONG_BYTES;
   if (isStream) return streamedOnce(told);
   const response = answer(200, told, undefined, headers[type]);
   return long ? compressed(exchange.request, response, ['gzip']) : response;
@@ -282,6 +291,8 @@ function costOf(type: string, data: unknown, units = costOfAnswer(data)): number
   return fields * (type === 'mutation' ? WRITE_COST : 1) - 1 + units;
 }
 
-function respond(status: number, type: MediaType, body: unknown): Response {
-  return answer(status, jsonOf(body), undefined, headers[type]);
+function respond(status: number, type: MediaType, body: unknown, document?: CheckedDocument): Response {
+  const text = jsonOf(body);
+  if (document) document.isLong = text.length > LONG_BYTES;
+  return answer(status, text, undefined, headers[type]);
 }

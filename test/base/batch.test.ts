@@ -2,7 +2,7 @@
 
 import { expect, spyOn, test } from 'bun:test';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { afterBatch, inBatch } from '../../src/base/batch.ts';
+import { afterBatch, inBatch, inTurnOfLong } from '../../src/base/batch.ts';
 
 const turned = () => new Promise(setImmediate);
 
@@ -108,4 +108,25 @@ test('what is short waits for one that is long, and not for all; nor does what i
   add('long 3', true);
   for (let at = 0; at < all.length; at++) await all[at];
   expect(done).toEqual(['long 1', 'a', 'long 2', 'b', 'long 3', 'c']);
+});
+
+test('what turns out to be long while it is done goes on behind what is short, in the name of whoever asked', async () => {
+  using _clock = spyOn(performance, 'now').mockReturnValue(0);
+  const names = new AsyncLocalStorage<string>();
+  const done: string[] = [];
+  const all = ['a', 'b'].map((name) =>
+    names.run(name, () =>
+      inBatch(() => {
+        done.push(`${name} begins`);
+        return inTurnOfLong(() => done.push(`${name} ends`));
+      }),
+    ),
+  );
+  const short = inBatch(() => done.push('short'));
+  await Promise.all([...all, short]);
+  expect(done).toEqual(['a begins', 'b begins', 'short', 'a ends', 'b ends']);
+  const told = names.run('c', () => inTurnOfLong(() => names.getStore()));
+  expect(await told).toBe('c');
+  const failed = inTurnOfLong(() => Promise.reject(new Error('no')));
+  expect(await failed.catch(({ message }) => message)).toBe('no');
 });

@@ -1,7 +1,7 @@
 /** Documents that are kept: those that are sent again and again, whatever else is sent. */
 
 import { heapStats } from 'bun:jsc';
-import { expect, test } from 'bun:test';
+import { expect, spyOn, test } from 'bun:test';
 import { buildSchema, parse, validate } from 'graphql';
 import { Documents } from '../../src/graphql/documents.ts';
 import { graphqlDoor } from '../../src/graphql/schema.ts';
@@ -147,6 +147,29 @@ test('the first errors say what may have been meant; a hundred of them would be 
       expect(told?.filter(({ message }) => message.includes('Did you mean "'))).toHaveLength(3);
     }
   }
+});
+
+test('a document whose last answer was long does not keep those waiting that came with it', async () => {
+  const titles = Array.from({ length: 100 }, (_, at) => ({ title: `${at} ${'x'.repeat(1_000)}` }));
+  const app = await openApp('sqlite', { sdl, data: { books: titles } });
+  const told = async () => {
+    const done: string[] = [];
+    const ask = async (name: string, query: string, variables = {}) => {
+      expect((await app.graphql(query, variables)).errors).toBeUndefined();
+      done.push(name);
+    };
+    const list = 'query ($first: Int) { books(first: $first) { title } }';
+    using _clock = spyOn(performance, 'now').mockReturnValue(performance.now());
+    await Promise.all([ask('one', list), ask('other', list), ask('short', '{ book(id: 1) { id } }')]);
+    await ask('last', list, { first: 1 });
+    return done;
+  };
+  expect(await told()).toEqual(['one', 'short', 'other', 'last']);
+  await app.graphql('query ($first: Int) { books(first: $first) { title } }');
+  expect(await told()).toEqual(['short', 'one', 'other', 'last']);
+  // Once its last answer was short, it has its turn with those, until the first is long again.
+  expect(await told()).toEqual(['one', 'short', 'other', 'last']);
+  await app.close();
 });
 
 function size(): number {
