@@ -64,6 +64,10 @@ export class Turn implements OtherWriters {
     }
   }
 
+  get areWaiting(): boolean {
+    return this.#flags.some((flag, who) => flag === 1 && who !== this.#own);
+  }
+
   heard(message: Exclude<TurnMessage, { say: 'next' }>): void {
     if (message.say === 'flags') {
       this.#own = message.own;

@@ -129,6 +129,52 @@ test('one that takes long and comes to nothing at first keeps its place before t
   expect(done).toEqual(deadlines);
 });
 
+test('while another process writes, it stays the turn of what asked first: chance would have the others wait', async () => {
+  const tried: string[] = [];
+  let isTaken = false;
+  const queue = new WriteQueue((batch, isAlone) => {
+    if (!isAlone && batch.every(({ steps }) => steps === 'many')) return batch.map(() => 'alone');
+    tried.push(isAlone ? 'long' : 'short');
+    // Before each that is written the file is taken three times.
+    isTaken = tried.length % 4 !== 0;
+    const outcomes = isTaken ? undefined : batch.map(() => ({ result: 'written' }));
+    return isAlone ? Promise.resolve(outcomes) : outcomes;
+  }, 1000);
+  const add = (steps: 'one' | 'many') => queue.add(function* () {}, steps, Number.POSITIVE_INFINITY);
+  const long = [add('many'), add('many')];
+  await Bun.sleep(0);
+  await Promise.all([...long, add('one')]);
+  expect(tried).toEqual(['long', 'short', 'long'].flatMap((each) => Array(4).fill(each)));
+});
+
+test('who holds the file hears that another process waits for it', async () => {
+  const { of, wait } = processes(3);
+  let wanted = () => false;
+  let end = () => {};
+  const queue = new WriteQueue(
+    (batch, isAlone, isWanted) => {
+      if (!isAlone) return batch.map(() => 'alone');
+      wanted = isWanted;
+      return new Promise((resolve) => {
+        end = () => resolve([{ result: 'written' }]);
+      });
+    },
+    1000,
+    of(1),
+  );
+  const written = queue.add(function* () {}, 'many', Number.POSITIVE_INFINITY);
+  await Bun.sleep(20);
+  const told = [wanted()];
+  // One's own flag stays where it went on by itself.
+  const withdrawals = [wait(1), wait(2)];
+  told.push(wanted());
+  withdrawals[1]?.();
+  told.push(wanted());
+  withdrawals[0]?.();
+  end();
+  expect([...told, await written] as unknown[]).toEqual([false, true, false, 'written']);
+});
+
 test('those who wait have their turns one after the other', () => {
   const { told, of, wait } = processes(4);
   // Nobody waits, and nobody is told.

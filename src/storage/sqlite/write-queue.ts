@@ -54,6 +54,8 @@ export interface OtherWriters {
   wait(again: () => void): () => void;
   /** Told when this process has let go of the file. */
   done(): void;
+  /** Whether one of them waits, as far as they tell. */
+  readonly areWaiting: boolean;
 }
 
 export class WriteQueue {
@@ -110,7 +112,8 @@ export class WriteQueue {
     }
   }
 
-  readonly #isWanted = () => this.#entries.length + this.#long.length > 0;
+  readonly #isWanted = () =>
+    this.#entries.length + this.#long.length > 0 || this.#others?.areWaiting === true;
 
   /**
    * One that takes long and all that came together of the others take turns: several that turn out to take long, one in each
@@ -174,6 +177,8 @@ export class WriteQueue {
     if (now - this.#busySince >= this.#patienceMs) this.#failed(batch, tooLongBusy(this.#patienceMs));
     else {
       (isAlone ? this.#long : this.#entries).unshift(...batch);
+      // It has not had its turn: whoever asks again must not be the other each time, or chance decides who finds the file free.
+      this.#wasLong = !isAlone;
       this.#awaitTurn();
     }
   }
