@@ -12,12 +12,17 @@ const IDLE_MS = 30_000;
 /** Those that are read from for as long as somebody takes an export. */
 const MOST_APART = 10;
 
+interface Waiter {
+  readonly give: (reader: StatementProcess) => void;
+  readonly fail: (why: unknown) => void;
+}
+
 export class Readers {
   readonly #launch: Launch;
   readonly #all = new Set<StatementProcess>();
   /** Those that nobody uses, each with the timer that will end it. */
   readonly #idle = new Map<StatementProcess, Timer>();
-  readonly #waiting: ((reader: StatementProcess) => void)[] = [];
+  readonly #waiting: Waiter[] = [];
   readonly #apart = new Set<StatementProcess>();
 
   constructor(launch: Launch) {
@@ -75,10 +80,20 @@ export class Readers {
 
   #giveBack(reader: StatementProcess): void {
     const next = this.#waiting.shift();
-    if (next) next(reader.ended ? this.#start() : reader);
+    if (next) this.#give(next, reader);
     else if (!reader.ended) {
       const timer = setTimeout(() => reader.end(unavailable('The reader was idle.')), IDLE_MS);
       this.#idle.set(reader, timer.unref());
+    }
+  }
+
+  #give(next: Waiter, reader: StatementProcess): void {
+    try {
+      next.give(reader.ended ? this.#start() : reader);
+    } catch (error) {
+      next.fail(error);
+      // Without any reader, nobody gives one back.
+      if (this.#all.size === 0) for (const { fail } of this.#waiting.splice(0)) fail(error);
     }
   }
 
@@ -86,18 +101,22 @@ export class Readers {
     if (this.#waiting.length >= MOST_WAITING)
       throw unavailable('Too many long reads are queued; retry in 1 s.');
     return new Promise((resolve, reject) => {
-      const give = (reader: StatementProcess) => {
-        clearTimeout(timer);
-        resolve(reader);
-      };
-      const timer = setTimeout(
-        () => {
-          this.#waiting.splice(this.#waiting.indexOf(give), 1);
-          reject(deadlineExceeded());
+      const waiter: Waiter = {
+        give: (reader) => {
+          clearTimeout(timer);
+          resolve(reader);
         },
-        Math.max(0, deadline - performance.now()),
-      );
-      this.#waiting.push(give);
+        fail: (why) => {
+          clearTimeout(timer);
+          reject(why);
+        },
+      };
+      const late = () => {
+        this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+        reject(deadlineExceeded());
+      };
+      const timer = setTimeout(late, Math.max(0, deadline - performance.now()));
+      this.#waiting.push(waiter);
     });
   }
 }
