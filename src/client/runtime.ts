@@ -293,8 +293,9 @@ function sortOf(orderBy: unknown): string {
 
 /** A condition whose value nobody has given would be left out, and all records meant; so would what JSON has no fields of. */
 function filterOf(where: unknown): string {
-  return JSON.stringify(where, function (this: Values, name, value) {
+  return JSON.stringify(where, function (this: Values, name, made) {
     const given = this[name];
+    const value = isBoxed(made) ? made.valueOf() : made;
     if (given === undefined)
       throw new TypeError(`where: "${name}" is undefined; give it a value, or leave the condition out`);
     if (isLost(given, value))
@@ -305,20 +306,20 @@ function filterOf(where: unknown): string {
   });
 }
 
+function isBoxed(value: unknown): value is number | boolean | string {
+  return value instanceof Number || value instanceof Boolean || value instanceof String;
+}
+
 /** Whether JSON says nothing of it: a promise, a `Map`, a function, what is no number or no time. */
 function isLost(given: unknown, value: unknown): boolean {
   if (value === undefined || typeof value === 'function' || typeof value === 'symbol') return true;
   if (typeof value === 'number') return !Number.isFinite(value);
   if (!isObject(value)) return value === null && given !== null;
-  if (Array.isArray(value) || Object.keys(value).length > 0 || isBoxed(value)) return false;
+  if (Array.isArray(value) || Object.keys(value).length > 0) return false;
   // `{}` alone means all: what else becomes that has lost what it said.
   const before = Object.getPrototypeOf(given);
   const isPlain = before === null || Object.getPrototypeOf(before) === null;
   return !isPlain || Reflect.ownKeys(given as object).length > 0;
-}
-
-function isBoxed(value: unknown): boolean {
-  return value instanceof Number || value instanceof Boolean || value instanceof String;
 }
 
 /** What is asked of a list, `name` saying how each option is called there. */

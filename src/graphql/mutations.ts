@@ -39,15 +39,15 @@ export async function completed(
     for (const [as, nodes] of answeredFields(operation.selectionSet.selections, given)) {
       const [node] = nodes;
       const name = node?.name.value ?? '';
+      // As a property it would not be one.
+      if (as === '__proto__') return undefined;
       if (name === '__typename') {
         data[as] = type.name;
         continue;
       }
       const definition = type.getFields()[name];
       const binding = bindings.get(`${type.name}.${name}`);
-      // As a property it would not be one.
-      if (!node || !definition || !binding || !('resource' in binding) || as === '__proto__')
-        return undefined;
+      if (!node || !definition || !binding || !('resource' in binding)) return undefined;
       const shape = shapeFor(definition.type, nodes, given);
       if (!performed.has(as)) {
         const args = getArgumentValues(definition, node, variableValues);

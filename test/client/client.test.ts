@@ -129,6 +129,7 @@ for (const database of databases)
       ['what becomes a map', { toJSON: () => new Map([['title', { eq: 'x' }]]) }],
       ['what is named by a symbol', { [Symbol('title')]: { eq: 'x' } }],
       ['an operand that is no number', { pages: { eq: Number.NaN } }],
+      ['an operand that is no number in a box', { pages: { eq: new Number(Number.NaN) } }],
       ['an operand that is no time', { title: { eq: new Date('x') } }],
       ['a condition that is a function', { title: { eq: 'x' }, pages: () => 1 }],
       ['an operand that is a set', { pages: { in: new Set([1]) } }],

@@ -104,6 +104,8 @@ describe.each([...databases])('on %s', (database) => {
       expect(Object.getOwnPropertyDescriptor(data.createUser, '__proto__')?.value).toBe('a3');
       expect(byExecutor).toBeTrue();
       expect((await names()).filter((name: string) => name.endsWith('3'))).toEqual(['a3']);
+      const root = await asked('mutation { __proto__: __typename  updateUser(id: 1, name: "Ada") { name } }');
+      expect(JSON.stringify(root.data)).toBe('{"__proto__":"Mutation","updateUser":{"name":"Ada"}}');
     });
   });
 });

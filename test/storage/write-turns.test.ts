@@ -147,6 +147,20 @@ test('while another process writes, it stays the turn of what asked first: chanc
   expect(tried).toEqual(['long', 'short', 'long'].flatMap((each) => Array(4).fill(each)));
 });
 
+test('while another process writes, all hear of their deadlines, also those whose turn it is not', async () => {
+  const isLong = (steps: string) => steps === 'many';
+  const queue = new WriteQueue((batch, isAlone) => {
+    if (isAlone) return Promise.resolve(undefined);
+    return batch.some(({ steps }) => isLong(steps)) ? batch.map(() => 'alone') : undefined;
+  }, 1000);
+  const long = queue.add(function* () {}, 'many', Number.POSITIVE_INFINITY);
+  await Bun.sleep(0);
+  const short = queue.add(function* () {}, 'one', performance.now() + 50);
+  const told = (write: Promise<unknown>) => write.catch(({ code }) => code);
+  expect(await Promise.race([told(short), told(long)])).toBe('DEADLINE_EXCEEDED');
+  expect(await told(long)).toBe('UNAVAILABLE');
+});
+
 test('who holds the file hears that another process waits for it', async () => {
   const { of, wait } = processes(3);
   let wanted = () => false;

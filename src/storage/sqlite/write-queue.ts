@@ -72,6 +72,8 @@ export class WriteQueue {
   #left = 0;
   /** Since when others have been in the way. */
   #busySince: number | undefined;
+  /** When it was looked last whether somebody has waited for too long. */
+  #lookedAt = 0;
 
   constructor(commit: Commit, holdMs: number, others?: OtherWriters) {
     this.#commit = commit;
@@ -145,6 +147,7 @@ export class WriteQueue {
 
   #expire(): void {
     const now = performance.now();
+    this.#lookedAt = now;
     this.#entries = this.#entries.filter((entry) => !expired(entry, now));
     this.#long = this.#long.filter((entry) => !expired(entry, now));
   }
@@ -179,6 +182,7 @@ export class WriteQueue {
       (isAlone ? this.#long : this.#entries).unshift(...batch);
       // It has not had its turn: whoever asks again must not be the other each time, or chance decides who finds the file free.
       this.#wasLong = !isAlone;
+      if (now - this.#lookedAt >= EXPIRY_MS) this.#expire();
       this.#awaitTurn();
     }
   }

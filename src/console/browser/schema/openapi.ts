@@ -197,7 +197,7 @@ class Reader {
   #inverses(record: Flat): Inverse[] {
     const body = this.#body(this.#all?.post);
     const changes = this.#body(this.#one?.put);
-    const nested = (name: string) => withoutWhich(body.properties[name]?.items)?.toLowerCase();
+    const nested = (name: string) => withoutWhich(body.properties[name]?.items);
     const properties = Object.entries(record.properties);
     return properties.flatMap(([name, schema]): Inverse[] => {
       const target = schema.items && this.#targetOf(schema);
@@ -206,8 +206,8 @@ class Reader {
         ...(body.properties[`_${name}`] ? (['CREATE'] as const) : []),
         ...(changes.properties[`_${name}`] ? (['UPDATE'] as const) : []),
       ];
-      const others = properties.flatMap(([other, { items }]) =>
-        items && this.#targetOf(items) === target ? (nested(other) ?? []) : [],
+      const others = properties.map(
+        ([other, { items }]) => items && this.#targetOf(items) === target && nested(other),
       );
       const via = linkedBy.length > 0 ? undefined : this.#via(target, nested(name), others);
       // It stands before that which adds and removes.
@@ -217,16 +217,15 @@ class Reader {
     });
   }
 
-  /** The one reference of the target that leads back; of several, the one that nested creation sets, or no `other` list's does. */
-  #via(target: string, own: string | undefined, others: readonly string[]): string | undefined {
+  /** The one reference of the target that leads back; of several, the one that nested creation sets, or no other list's does. */
+  #via(target: string, own: string | undefined, others: readonly unknown[]): string | undefined {
     const record = this.#flat(this.#schemas[target] ?? {});
-    const back = Object.entries(record.properties).flatMap(([name, schema]) =>
-      !schema.items && this.#targetOf(schema) === this.#name ? [name] : [],
-    );
-    const named = back.find((name) => name.toLowerCase() === own);
-    const left = back.filter((name) => !others.includes(name.toLowerCase()));
-    const [found, more] = named ? [named] : back.length === 1 ? back : left;
-    return found === undefined || more !== undefined ? undefined : `${found}Id`;
+    const [found, more] = Object.entries(record.properties).flatMap(([name, schema]) => {
+      const led = name.toLowerCase();
+      const leads = !schema.items && this.#targetOf(schema) === this.#name;
+      return leads && (own ? own === led : !others.includes(led)) ? [`${name}Id`] : [];
+    });
+    return more ? undefined : found;
   }
 
   #body(operation: Described | undefined): Flat {
@@ -252,5 +251,5 @@ class Reader {
 /** The reference that a new record must not have, because it is set by what it is nested in. */
 function withoutWhich({ $ref = '', properties = {} }: JsonSchema = {}): string | undefined {
   const forbidden = Object.keys(properties).find((name) => properties[name] === false);
-  return forbidden?.replace(/Id$/, '') ?? /CreateWithout(\w+?)_*$/.exec($ref)?.[1];
+  return (forbidden?.slice(0, -2) ?? /CreateWithout(\w+?)_*$/.exec($ref)?.[1])?.toLowerCase();
 }
