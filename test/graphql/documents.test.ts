@@ -2,7 +2,7 @@
 
 import { heapStats } from 'bun:jsc';
 import { expect, spyOn, test } from 'bun:test';
-import { buildSchema, parse, validate } from 'graphql';
+import { buildSchema, getIntrospectionQuery, parse, validate } from 'graphql';
 import { Documents } from '../../src/graphql/documents.ts';
 import { graphqlDoor } from '../../src/graphql/schema.ts';
 import { openApp } from '../app.ts';
@@ -147,6 +147,29 @@ test('the first errors say what may have been meant; a hundred of them would be 
       expect(told?.filter(({ message }) => message.includes('Did you mean "'))).toHaveLength(3);
     }
   }
+});
+
+test('who asks for a description that somebody else has no time left for has it all the same', async () => {
+  const types = Array.from({ length: 20 }, (_, at) => `type T${at} @resource { id: ID!  a: String  b: Int }`);
+  const app = await openApp('sqlite', { sdl: types.join(' '), env: { LIMIT_DEADLINE: '120000' } });
+  const query = getIntrospectionQuery();
+  const whole = await app.graphql(query);
+  let now = performance.now();
+  // Each look takes a while, so that it is made in many turns.
+  using _clock = spyOn(performance, 'now').mockImplementation(() => ++now);
+  const turned = async () => {
+    for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
+  };
+  const first = app.graphql(query);
+  await turned();
+  now += 90_000;
+  const second = app.graphql(query);
+  await turned();
+  now += 31_000;
+  const [late, told] = await Promise.all([first, second]);
+  await app.close();
+  expect([late.errors?.[0].extensions.code, told.errors]).toEqual(['DEADLINE_EXCEEDED', undefined]);
+  expect(told.data).toEqual(whole.data);
 });
 
 test('a document whose last answer was long does not keep those waiting that came with it', async () => {
