@@ -136,8 +136,8 @@ export function createApp(given: AppOptions): App {
   const isLong = new Set<Route>();
   const noteLength = (route: Route, bytes: number | undefined, status: number) => {
     if (bytes !== undefined) isLong.add(route);
-    // Who is turned away tells nothing of the others.
-    else if (isLong.size > 0 && status < 500) isLong.delete(route);
+    // What is refused tells nothing of what is not.
+    else if (isLong.size > 0 && status < 400) isLong.delete(route);
   };
 
   const failing = (error: unknown, exchange: Arriving): Response => {

@@ -159,7 +159,12 @@ function carryOut(
   if (excess) return refused(exchange, type, [excess], 'BAD_USER_INPUT');
   const started = performance.now();
   const given = { options, text, document, envelope, exchange, type, bytes, started, isStream };
-  return document.isLong ? inTurnOfLong(() => carriedOut(given)) : carriedOut(given);
+  if (!document.isLong) return carriedOut(given);
+  return inTurnOfLong(() => {
+    // Who has waited is admitted anew.
+    options.limits.load.admit(started);
+    return carriedOut(given);
+  });
 }
 
 function carriedOut(given: Given): Soon<Response> {
@@ -269,6 +274,8 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
   const data = long?.json ?? jsonOf(result.data ?? null);
   const told = `{${errors ? `"errors":${JSON.stringify(errors)},` : ''}"data":${data}}`;
   if (!errors) document.isLong = told.length > LONG_BYTES;
+  // Made once for many, it is in memory for each of them until it is sent.
+  if (long && told.length > LONG_BYTES) engine.limits.admitLong?.(told.length);
   if (isStream) return streamedOnce(told);
   const response = answer(200, told, undefined, headers[type]);
   return long ? compressed(exchange.request, response, ['gzip']) : response;

@@ -154,7 +154,7 @@ async function readChunks(request: Request, limit: number): Promise<Uint8Array> 
     size += chunk.byteLength;
     if (size <= limit) chunks.push(chunk);
     else chunks.length = 0;
-    if (size > DISCARD_LIMIT) break;
+    if (size > Math.max(limit, DISCARD_LIMIT)) break;
     // Each chunk would be handed over on its own, however short it is; what else arrives in this turn comes as one.
     await afterArrivals();
   }

@@ -5,6 +5,7 @@ import { expect, spyOn, test } from 'bun:test';
 import { buildSchema, getIntrospectionQuery, parse, validate } from 'graphql';
 import { Documents } from '../../src/graphql/documents.ts';
 import { graphqlDoor } from '../../src/graphql/schema.ts';
+import { watchLag } from '../../src/http/guard/load.ts';
 import { openApp } from '../app.ts';
 import { modelOf } from '../storage/deployment.ts';
 
@@ -192,6 +193,18 @@ test('a document whose last answer was long does not keep those waiting that cam
   expect(await told()).toEqual(['short', 'one', 'other', 'last']);
   // Once its last answer was short, it has its turn with those, until the first is long again.
   expect(await told()).toEqual(['one', 'short', 'other', 'last']);
+  // Whoever waits for that turn for too long is turned away, as all are who wait.
+  await app.graphql('query ($first: Int) { books(first: $first) { title } }');
+  const unwatch = watchLag();
+  let now = performance.now();
+  const clock = spyOn(performance, 'now').mockImplementation(() => now);
+  const late = app.graphql('query ($first: Int) { books(first: $first) { title } }');
+  // It is read in this turn and the next.
+  await new Promise(setImmediate);
+  now += 60_000;
+  expect((await late).errors?.[0].extensions.code).toBe('UNAVAILABLE');
+  clock.mockRestore();
+  unwatch();
   await app.close();
 });
 

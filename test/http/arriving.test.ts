@@ -1,17 +1,16 @@
 /** Bodies that are held back stay in memory: there is room for so many, and those that are sent at once get through. */
 
 import { expect, test } from 'bun:test';
-import { JSON_HEADERS } from '../app.ts';
+import { JSON_HEADERS, openApp } from '../app.ts';
 import { connect, Folder, Server } from '../process.ts';
 
 const FIT = 256;
 const LIMIT = 2048;
+const MEBIBYTE = 1024 * 1024;
+const sdl = 'type Note @resource { id: ID!  name: String }';
 
 test('whoever holds a body back the longest makes room for others', async () => {
-  using folder = new Folder({
-    'schema.graphql': 'type Note @resource { id: ID!  name: String }',
-    'data.json': '{}',
-  });
+  using folder = new Folder({ 'schema.graphql': sdl, 'data.json': '{}' });
   const env = { DATABASE_URL: 'sqlite:notes.db', LIMIT_BODY: String(LIMIT), LIMIT_BODY_TIME: '30000' };
   await using server = await Server.start(folder, env);
   const arriving = async () => {
@@ -59,4 +58,24 @@ test('whoever holds a body back the longest makes room for others', async () => 
 
   for (const client of [late, ...others]) client.destroy();
   expect(await until(0)).toBe(0);
+});
+
+test('a chunked body may be as long as LIMIT_BODY says, beyond what is thrown away of others, too', async () => {
+  const app = await openApp('sqlite', { sdl, env: { LIMIT_BODY: String(10 * MEBIBYTE) } });
+  const send = async (characters: number) => {
+    const chunk = Buffer.from('x'.repeat(MEBIBYTE));
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(Buffer.from('{"name":"'));
+        for (let left = characters; left > 0; left -= MEBIBYTE) controller.enqueue(chunk);
+        controller.enqueue(Buffer.from('"}'));
+        controller.close();
+      },
+    });
+    return (await app.fetch('/notes?fields=id', { method: 'POST', headers: JSON_HEADERS, body })).status;
+  };
+  expect([await send(9 * MEBIBYTE), await send(10 * MEBIBYTE), await send(12 * MEBIBYTE)]).toEqual([
+    201, 413, 413,
+  ]);
+  await app.close();
 });

@@ -11,6 +11,44 @@ const FIT = 8;
 const LENGTH = 950_000;
 const notes = Array.from({ length: 8 }, (_, index) => ({ name: 'x', body: `${index}`.padEnd(LENGTH, 'y') }));
 
+type Served = Awaited<ReturnType<typeof Server.start>>;
+
+async function unsentOf({ url }: Served): Promise<number> {
+  return Number(/^duet_unsent_bytes (\d+)$/m.exec(await (await fetch(`${url}/metrics`)).text())?.[1]);
+}
+
+/** At most ten seconds. */
+async function untilUnsent(server: Served, isSo: (bytes: number) => boolean): Promise<boolean> {
+  for (let tries = 0; tries < 200 && !isSo(await unsentOf(server)); tries++) await Bun.sleep(50);
+  return isSo(await unsentOf(server));
+}
+
+/** Who asks and does not read. */
+async function deaf({ url }: Served, path: string) {
+  const client = await connect(url);
+  client.pause();
+  client.send(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+  return client;
+}
+
+test('so are descriptions of the schema, which are made once for all who ask at once', async () => {
+  const fields = Array.from({ length: 8 }, (_, at) => `"""${'d'.repeat(LENGTH)}""" f${at}: String`);
+  const schema = `type Note @resource(rest: false) { id: ID! ${fields.join('\n')} }`;
+  using folder = new Folder({ 'schema.graphql': schema, 'data.json': '{}' });
+  const env = { DATABASE_URL: 'sqlite:notes.db', LIMIT_BYTES: String(LIMIT) };
+  await using server = await Server.start(folder, env);
+  const path = `/graphql?query=${encodeURIComponent('{ __type(name: "Note") { fields { description } } }')}`;
+  const clients = await Promise.all(Array.from({ length: 2 * FIT }, () => deaf(server, path)));
+  expect(await untilUnsent(server, (bytes) => bytes > (FIT - 1) * 8 * LENGTH)).toBe(true);
+  const refused = await fetch(server.url + path);
+  const { errors } = (await refused.json()) as any;
+  expect([refused.status, errors[0].extensions.code]).toEqual([503, 'UNAVAILABLE']);
+  expect(await unsentOf(server)).toBeLessThan(FIT * LIMIT);
+  for (const client of clients) client.destroy();
+  expect(await untilUnsent(server, (bytes) => bytes === 0)).toBe(true);
+  expect((await fetch(server.url + path)).status).toBe(200);
+});
+
 describe.each([...databases])('on %s', (database) => {
   test('long answers are refused while others wait for their clients', async () => {
     using folder = new Folder({ 'schema.graphql': sdl, 'data.json': JSON.stringify({ notes }) });
@@ -27,22 +65,11 @@ describe.each([...databases])('on %s', (database) => {
       const { data, errors } = (await answer.json()) as any;
       return [answer.status, answer.headers.get('Retry-After'), data, errors?.[0].extensions.code];
     };
-    const unsent = async () => Number(/^duet_unsent_bytes (\d+)$/m.exec((await ask('/metrics')).text)?.[1]);
-    /** At most ten seconds. */
-    const until = async (isSo: (bytes: number) => boolean) => {
-      for (let tries = 0; tries < 200 && !isSo(await unsent()); tries++) await Bun.sleep(50);
-      return isSo(await unsent());
-    };
-    const deaf = async () => {
-      const client = await connect(server.url);
-      client.pause();
-      client.send('GET /notes HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
-      return client;
-    };
-
+    const unsent = () => unsentOf(server);
+    const until = (isSo: (bytes: number) => boolean) => untilUnsent(server, isSo);
     const clients: Awaited<ReturnType<typeof deaf>>[] = [];
     for (let count = 1; count <= FIT; count++) {
-      clients.push(await deaf());
+      clients.push(await deaf(server, '/notes'));
       expect(await until((bytes) => bytes > count * 8 * LENGTH)).toBe(true);
     }
     const refused = await ask('/notes');
