@@ -5,7 +5,7 @@ import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { StartFault } from '../app/deployment.ts';
 import { statementProcess } from '../app/self.ts';
-import { isBusy } from '../storage/sqlite/local-writer.ts';
+import { isBusy } from '../storage/sqlite/opening.ts';
 import { StatementProcess } from '../storage/sqlite/process.ts';
 import type { Row } from '../storage/statements.ts';
 import { sync } from './backups.ts';

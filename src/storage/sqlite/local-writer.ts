@@ -7,10 +7,10 @@ import { refusedByDatabase } from '../faults.ts';
 import type { Row } from '../statements.ts';
 import type { Bounds } from './bounds.ts';
 import { explained, explaining } from './errors.ts';
+import { BUSY_TIMEOUT_MS, isBusy } from './opening.ts';
 import { type Runner, UNBOUNDED } from './runner.ts';
 import type { Outcome, Waiting } from './write-queue.ts';
 
-export const BUSY_TIMEOUT_MS = 2000;
 /** After so long, the rest of a batch lets others go first. */
 const TOGETHER_MS = 20;
 
@@ -171,8 +171,4 @@ function inTime(batch: readonly Waiting[], run: (waiting: Waiting) => Outcome): 
 
 function isConstraint(error: unknown): boolean {
   return error instanceof SQLiteError && error.code?.startsWith('SQLITE_CONSTRAINT') === true;
-}
-
-export function isBusy(error: unknown): boolean {
-  return error instanceof SQLiteError && error.code?.startsWith('SQLITE_BUSY') === true;
 }

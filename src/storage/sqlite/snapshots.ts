@@ -8,7 +8,7 @@ import type { Snapshot } from '../storage.ts';
 import type { Trace } from '../trace.ts';
 import type { Bounds } from './bounds.ts';
 import { explaining } from './errors.ts';
-import { BUSY_TIMEOUT_MS } from './local-writer.ts';
+import { openToRead } from './opening.ts';
 import type { ProcessReader } from './process-reader.ts';
 import { Runner, UNBOUNDED } from './runner.ts';
 
@@ -49,9 +49,8 @@ export class Snapshots {
     const { filename } = this.#database;
     const isFile = filename !== ':memory:' && filename !== '';
     const copy = isFile
-      ? new Database(filename, { readonly: true, strict: true })
+      ? openToRead(filename)
       : Database.deserialize(this.#database.serialize(), { strict: true });
-    copy.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     copy.run('BEGIN');
     const runner = new Runner(copy, this.#model, this.#trace);
     let begun = false;

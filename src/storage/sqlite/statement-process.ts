@@ -1,9 +1,9 @@
 /** The process that carries out statements on a SQLite file for another: what cannot be interrupted can be ended. */
 
-import { type Changes, Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
+import { type Changes, type Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
 import { rewritten } from '../../base/rewritten.ts';
 import type { Row } from '../statements.ts';
-import { splitsWords } from './words.ts';
+import { openToRead, openToWrite } from './opening.ts';
 
 /** What a process may do with the file: the command that starts it. */
 export type Right = 'reader' | 'writer';
@@ -47,8 +47,6 @@ export interface Fault {
   /** Whether the transaction around it is still open: some errors, such as a full disk, end it. */
   readonly inTransaction: boolean;
 }
-
-const BUSY_TIMEOUT_MS = 2000;
 
 /** What the process is told: first who started it, then groups of statements. */
 export type Told = { readonly parent: number } | readonly Asked[];
@@ -100,26 +98,6 @@ function textIn(row: Row): number {
     if (typeof value === 'string') length += value.length;
   }
   return length;
-}
-
-function openToRead(path: string): Database {
-  const database = new Database(path, { readonly: true, strict: true });
-  database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  return database;
-}
-
-/** Whoever asks waits for other writers by asking again: it can then be told to stop waiting. */
-function openToWrite(path: string): Database {
-  const database = new Database(path, { readwrite: true, create: false, strict: true });
-  // The file is locked, too, for a moment in which somebody else opens or closes it.
-  database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  database.run('PRAGMA synchronous = FULL');
-  database.run('PRAGMA foreign_keys = ON');
-  // Who writes asks for it when that is told.
-  database.run('PRAGMA wal_autocheckpoint = 0');
-  splitsWords(database);
-  database.run('PRAGMA busy_timeout = 0');
-  return database;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** SQLite through `bun:sqlite`: one connection, synchronous, durable. */
 
-import { Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
-import { existsSync, statSync } from 'node:fs';
+import { type Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { inBatch } from '../../base/batch.ts';
 import type { Metrics } from '../../base/metrics.ts';
@@ -25,7 +25,8 @@ import type { Trace } from '../trace.ts';
 import { Bounds } from './bounds.ts';
 import { sqliteDdl } from './ddl.ts';
 import { explained, explaining } from './errors.ts';
-import { BUSY_TIMEOUT_MS, isBusy, LocalWriter } from './local-writer.ts';
+import { LocalWriter } from './local-writer.ts';
+import { openToServe } from './opening.ts';
 import { Pace } from './pace.ts';
 import { ProcessReader } from './process-reader.ts';
 import { ProcessWriter } from './process-writer.ts';
@@ -34,7 +35,7 @@ import { SharedSnapshot } from './shared-snapshot.ts';
 import { Snapshots } from './snapshots.ts';
 import { CHECKPOINT_FRAMES, LONG_LOG_FRAMES, Log } from './wal.ts';
 import { WalIndex } from './wal-index.ts';
-import { splitsWords, unmergedIn } from './words.ts';
+import { unmergedIn } from './words.ts';
 import {
   type Commit,
   isResult,
@@ -44,7 +45,6 @@ import {
   WriteQueue,
 } from './write-queue.ts';
 
-const OPEN_POLL_MS = 10;
 /** Another node may be changing tables, which takes as long as it takes. */
 const EVOLUTION_TIMEOUT_MS = 600_000;
 const EVOLUTION_POLL_MS = 50;
@@ -96,16 +96,8 @@ export class SqliteStorage implements Storage, Evolvable {
     const { path, model, trace, readOnly = false, apart, holdMs, others, slowMs, sync } = options;
     this.#trace = trace;
     this.#hasLooked = path === ':memory:' || readOnly;
-    // Not opened as readonly, which would leave the files of the WAL behind that the last to close takes away.
-    this.#database = readOnly
-      ? new Database(existsSync(path) ? path : ':memory:', { readwrite: true, create: false, strict: true })
-      : new Database(path, { create: true, strict: true });
-    this.#database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    if (!readOnly) useWal(this.#database);
-    this.#database.run('PRAGMA synchronous = FULL');
+    this.#database = openToServe(path, readOnly);
     this.#database.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_FRAMES}`);
-    this.#database.run('PRAGMA foreign_keys = ON');
-    splitsWords(this.#database);
     this.#runner = new Runner(this.#database, model, trace);
     this.#bounds = new Bounds(this.#database, others !== undefined);
     this.#pace = new Pace(slowMs);
@@ -339,17 +331,4 @@ export class SqliteStorage implements Storage, Evolvable {
       });
     return this.#log;
   }
-}
-
-/** A new file becomes one with a log; where several processes start with it, SQLite refuses one of them without waiting. */
-function useWal(database: Database): void {
-  const deadline = performance.now() + BUSY_TIMEOUT_MS;
-  for (;;)
-    try {
-      database.run('PRAGMA journal_mode = WAL');
-      return;
-    } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw error;
-      Bun.sleepSync(OPEN_POLL_MS);
-    }
 }

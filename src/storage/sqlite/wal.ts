@@ -5,7 +5,7 @@ import { closeSync, fdatasync, openSync } from 'node:fs';
 import { passing, unavailable } from '../faults.ts';
 import type { Deadline } from '../storage.ts';
 import { explaining } from './errors.ts';
-import { BUSY_TIMEOUT_MS } from './local-writer.ts';
+import { BUSY_TIMEOUT_MS } from './opening.ts';
 import type { SharedSnapshot } from './shared-snapshot.ts';
 
 /**
