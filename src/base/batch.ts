@@ -29,6 +29,12 @@ export function inBatch<T>(work: () => Soon<T>, isLong = false): Soon<T> {
   return queued(work, isLong);
 }
 
+/** For what is long and asked for by several who are told at once: in one piece, all of it would be done behind the first. */
+export function longInBatch<T>(work: () => Soon<T>): Soon<T> {
+  const inItsName = AsyncLocalStorage.snapshot();
+  return inBatch(() => inItsName(work), true);
+}
+
 /** What turns out to be long while it is done: the rest of it waits for the turn of such. */
 export function inTurnOfLong<T>(work: () => Soon<T>): Promise<T> {
   const inItsName = AsyncLocalStorage.snapshot();

@@ -18,6 +18,8 @@ export interface Context {
   /** Told what was really wrong before the answer masks it. */
   readonly failed: (cause: unknown) => void;
   readonly gone: Gone;
+  /** Fails where it has waited for its turn for too long. */
+  readonly admit?: (() => void) | undefined;
   /** Told what is read, where somebody wants to know. */
   readonly noteRead?: Parameters<Watched['make']>[0] | undefined;
   readonly page?: number | undefined;

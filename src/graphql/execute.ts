@@ -10,7 +10,9 @@ import {
   Kind,
   type ValidatedExecutionArgs,
 } from 'graphql';
+import { longInBatch } from '../base/batch.ts';
 import { DuetError } from '../base/errors.ts';
+import type { Soon } from '../base/soon.ts';
 import { Budget } from '../engine/budget.ts';
 import type { ChangesRead } from '../engine/journal/changes-operation.ts';
 import type { Ask, Operation, Read, Write } from '../engine/operation.ts';
@@ -43,6 +45,7 @@ export async function execute(
   const running: Running = {
     ...context,
     reads: new Snapshot(context),
+    together: new Together(),
     performed,
     budget,
     told: 0,
@@ -67,6 +70,7 @@ export function refusedFor(reason: DuetError): ExecutionResult {
 
 interface Running extends Context, Telling, Passing {
   readonly reads: Snapshot;
+  readonly together: Together;
   readonly performed: Performed;
   /** All fields of a mutation share it; undefined where there is only one. */
   readonly budget: Budget | undefined;
@@ -94,7 +98,8 @@ async function resolveRoot(
   const as = String(info.path.key);
   try {
     if (running.performed.has(as)) return found(running.performed.get(as));
-    return await performRoot({ ...info, type: info.parentType, nodes: info.fieldNodes }, args, running);
+    const root = { ...info, type: info.parentType, nodes: info.fieldNodes };
+    return found(await running.together.outcome(performRoot(root, args, running)));
   } catch (error) {
     // About the values of variables: the client's to know, as it is.
     if (error instanceof GraphQLError) throw error;
@@ -134,6 +139,23 @@ function found(answer: unknown): unknown {
 }
 
 /**
+ * Root fields are told at once: where one has no value and may not be null, the executor is done when it fails, and what is wrong with
+ * the others would be told or not depending on which is known first.
+ */
+class Together {
+  readonly #outcomes: Promise<unknown>[] = [];
+  #all: Promise<unknown> | undefined;
+
+  async outcome(work: Promise<unknown>): Promise<unknown> {
+    const outcome = work.catch((error) => new Failed(error));
+    this.#outcomes.push(outcome);
+    this.#all ??= Promise.resolve().then(() => Promise.all(this.#outcomes));
+    await this.#all;
+    return outcome;
+  }
+}
+
+/**
  * Collects the reads of one query and performs them together, so that one answer shows one moment.
  * The executor asks for all root fields of a query before it waits for any.
  */
@@ -147,13 +169,19 @@ class Snapshot {
   }
 
   async add(operation: Read | Ask | ChangesRead): Promise<unknown> {
-    const { engine, caller, deadline, noteRead } = this.#context;
+    const { engine, caller, noteRead } = this.#context;
     // One by one: what is denied to one field is not denied to its siblings.
     const permitted = engine.permit(caller, operation);
     noteRead?.(permitted, operation);
     const index = this.#operations.push(permitted) - 1;
-    this.#answers ??= Promise.resolve().then(() => engine.readPermitted(this.#operations, deadline));
+    this.#answers ??= Promise.resolve().then(() => longInBatch(() => this.#read()));
     return found((await this.#answers)[index]);
+  }
+
+  #read(): Soon<readonly unknown[]> {
+    const { engine, deadline, admit } = this.#context;
+    admit?.();
+    return engine.readPermitted(this.#operations, deadline);
   }
 }
 

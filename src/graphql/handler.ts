@@ -261,7 +261,8 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
     finished(given, valid.operation, { data: {} });
     return stream;
   }
-  const carry = () => carried(valid, context, performed, describes(text));
+  const admit = () => options.limits.load.admit(started);
+  const carry = () => carried(valid, { ...context, admit }, performed, describes(text));
   const shared = () => document.shared(jsonOf([operationName, variables]), carry);
   const isShared = onlyDescribes(valid.operation);
   let { result, long, isLate } = await (isShared ? shared() : carry());

@@ -108,3 +108,33 @@ test('pages of exports that go on at once', async () => {
   expect(new Set(turns).size).toBe(turns.length);
   await app.close();
 });
+
+test('what functions of a query read, however short their answers are', async () => {
+  const done: string[] = [];
+  const logic = {
+    Query: {
+      // biome-ignore lint/correctness/useYield: it asks for nothing.
+      *slow(): Generator<never, number> {
+        const until = performance.now() + 12;
+        while (performance.now() < until);
+        return done.push('slow');
+      },
+    },
+  };
+  const app = await openApp('sqlite', { sdl: `${sdl} type Query { slow: Int! @action }`, logic });
+  await app.graphql('{ slow }');
+  done.length = 0;
+  const asked = Array.from({ length: 5 }, () => app.graphql('{ slow }'));
+  const others = async () => {
+    for (let turns = 0; turns < 8; turns++) {
+      await turned();
+      done.push('somebody else');
+    }
+  };
+  const [answers] = await Promise.all([Promise.all(asked), others()]);
+  expect(answers.map(({ errors }) => errors)).toEqual(Array(5).fill(undefined));
+  // In one piece, all that had arrived would have been done before anybody else.
+  const stretches = done.join(' ').split(/(?: ?somebody else ?)+/);
+  expect(Math.max(...stretches.map((each) => each.split(' ').length))).toBeLessThan(3);
+  await app.close();
+});

@@ -1,7 +1,6 @@
 /** Carries out reads that the policy has permitted: alone by a prepared statement, together on one snapshot. */
 
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { inBatch } from '../../base/batch.ts';
+import { longInBatch } from '../../base/batch.ts';
 import { DuetError } from '../../base/errors.ts';
 import { type Soon, then } from '../../base/soon.ts';
 import { type Deadline, type Prepared, type Program, type Storage, watched } from '../../storage/storage.ts';
@@ -80,12 +79,7 @@ export class Reader {
   ): Promise<unknown[]> {
     const { positions, asked } = this.#kept;
     await positions.ready();
-    // All that have waited for the same are told at once: one after the other, they would be read in one piece.
-    const inItsName = AsyncLocalStorage.snapshot();
-    return inBatch(
-      () => inItsName(() => asked.read(() => this.#readAll(operations), 'many', deadline)),
-      true,
-    );
+    return longInBatch(() => asked.read(() => this.#readAll(operations), 'many', deadline));
   }
 
   async #readTogether(
