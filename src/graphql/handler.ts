@@ -262,7 +262,9 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
     return stream;
   }
   const admit = () => options.limits.load.admit(started);
-  const carry = () => carried(valid, { ...context, admit }, performed, describes(text));
+  // What has been written is told, however long that takes.
+  const isLong = valid.operation.operation === 'query' && describes(text);
+  const carry = () => carried(valid, { ...context, admit }, performed, isLong);
   const shared = () => document.shared(jsonOf([operationName, variables]), carry);
   const isShared = onlyDescribes(valid.operation);
   let { result, long, isLate } = await (isShared ? shared() : carry());

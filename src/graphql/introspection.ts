@@ -8,6 +8,7 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import type { DuetError } from '../base/errors.ts';
+import { jsonOf, PassedJson } from '../base/passed.ts';
 import { Turns } from '../base/turns.ts';
 import { AROUND_OBJECT, bytesOfName, bytesOfWritten } from '../engine/sizes.ts';
 import { costOfAnswer } from '../http/guard/rate-limits.ts';
@@ -118,9 +119,9 @@ export async function written(
   const pieces: string[] = [];
   let units = 0;
   function* write(value: unknown, levels: number): Generator<string> {
-    if (levels === 0 || typeof value !== 'object' || value === null) {
+    if (levels === 0 || typeof value !== 'object' || value === null || value instanceof PassedJson) {
       units += costOfAnswer(value);
-      return yield JSON.stringify(value);
+      return yield jsonOf(value);
     }
     const isList = Array.isArray(value);
     if (!isList) units += costOfAnswer({});

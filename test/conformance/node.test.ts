@@ -11,6 +11,15 @@ const sdl = `
   type Note @resource(only: [LIST, CREATE]) @allow(to: [READ, CREATE]) { id: UUID! title: String! }
   type Tag @resource @allow(to: [READ]) { id: ID! name: String! }
 `;
+const memoSdl = `
+  type Memo @resource @allow(to: [READ, CREATE, UPDATE, DELETE]) {
+    id: UUID!
+    text: String! @unique
+    secret: String @allow(to: [READ], role: "owner") @allow(to: [CREATE])
+  }
+  type Letter @resource @allow(to: [READ]) { id: UUID! secret: String }
+`;
+const anyone = await headersOf({ name: 'anyone', claims: { sub: 'eve' } });
 const owner = await headersOf({ name: 'the owner of diaries', claims: { sub: 'ann', roles: ['owner'] } });
 
 for (const database of databases)
@@ -93,6 +102,36 @@ for (const database of databases)
         'Fields "x" conflict because "title" and "pages" are different fields.',
       );
       expect(await ask('title')).toStartWith('Cannot query field "title" on type "Node".');
+    });
+
+    test('what a fragment asks of another type is not answered, whatever this one has by that name', async () => {
+      const memos = await openApp(database, { sdl: memoSdl, env: { AUTH_SECRET: SECRET } });
+      const { body } = await memos
+        .unguarded()
+        .rest('POST', '/memos', { text: 'x', secret: 'told to nobody' });
+      const id = `id: "${body.id}"`;
+      const asked = '{ ... on Node { ... on Letter { secret } } ...Of }';
+      const of = 'fragment Of on Node { __typename ... on Letter { also: secret } }';
+      const memo = { __typename: 'Memo' };
+      for (const [operation, answer] of [
+        [`{ all: memos ${asked} }`, [memo]],
+        [`{ all: memo(${id}) ${asked} }`, memo],
+        [`{ all: node(${id}) ${asked} }`, memo],
+        [`mutation { all: createMemo(text: "y", secret: "mine") ${asked} }`, memo],
+        [`mutation { all: createMemos(records: [{ text: "w", secret: "mine" }]) ${asked} }`, [memo]],
+        [`mutation { all: updateMemo(${id}, text: "z") ${asked} }`, memo],
+        [
+          `mutation { all: updateMemos(where: { id: { eq: "${body.id}" } }, set: { text: "z" }, atMost: 1) ${asked} }`,
+          [memo],
+        ],
+        [`mutation @atomic { all: updateMemo(${id}, text: "z") ${asked} }`, memo],
+        [`mutation { all: upsertMemo(by: text, text: "z") ${asked} }`, memo],
+        [`mutation { all: deleteMemo(${id}) ${asked} }`, memo],
+      ] as const) {
+        const { data, errors } = await memos.graphql(`${operation} ${of}`, {}, anyone);
+        expect([operation, data, errors]).toEqual([operation, { all: answer }, undefined]);
+      }
+      await memos.close();
     });
 
     test('the schema says which types there are', async () => {

@@ -88,6 +88,8 @@ describe.each([...databases])('on %s', (database) => {
     expect(await ask(query)).toBe(`{"data":{"docs":${whole}}}`);
     const conditional = 'query ($x: Boolean!) { docs { body tags @include(if: $x) numbers } }';
     expect(await ask(conditional, { x: true })).toBe(`{"data":{"docs":${whole}}}`);
+    const described = '{ docs { body tags numbers } __schema { __typename } }';
+    expect(await ask(described)).toBe(`{"data":{"docs":${whole},"__schema":{"__typename":"__Schema"}}}`);
     const nested = '{ owner(id: 1) { docs { body tags numbers } } }';
     expect(await ask(nested)).toBe(`{"data":{"owner":{"docs":${whole}}}}`);
   });

@@ -120,6 +120,8 @@ export class Generator {
       case 9:
         return this.#spread(type, depth);
       case 8: {
+        const elsewhere = this.#dice.once(3) && this.#ofAnother(type);
+        if (elsewhere) return elsewhere;
         const on = this.#dice.once(2) ? '' : ` on ${type.name}`;
         return `...${on}${this.#directives()} ${this.#selection(type, depth)}`;
       }
@@ -138,6 +140,22 @@ export class Generator {
     if (this.#fragments.some((each) => each.name === name)) return text.slice(1, -1);
     this.#fragments.push({ name, type, text });
     return `...${name}${this.#directives()}`;
+  }
+
+  /** What another type has under the same name, by way of an interface of both: of this one it asks for nothing. */
+  #ofAnother(type: GraphQLObjectType): string | undefined {
+    const [shared] = type.getInterfaces();
+    const others = shared ? this.#schema.getPossibleTypes(shared).filter((each) => each !== type) : [];
+    if (!shared || others.length === 0) return undefined;
+    const other = this.#dice.pick(others);
+    const theirs: Fields = other.getFields();
+    const alike = Object.values<GraphQLField<unknown, unknown>>(type.getFields()).filter(
+      ({ name, type: of, args }) =>
+        args.length === 0 && !isCompositeType(getNamedType(of)) && String(theirs[name]?.type) === String(of),
+    );
+    if (alike.length === 0) return undefined;
+    const inner = `... on ${other.name} { ${this.#as(type, this.#dice.pick(alike).name, '')} }`;
+    return `... on ${shared.name}${this.#directives()} { ${inner} }`;
   }
 
   #field(type: GraphQLObjectType, depth: number): string {

@@ -74,6 +74,31 @@ describe.each([...databases])('on %s', (database) => {
     expect(byExecutor).toBeFalse();
   });
 
+  test('what was written is told, however late, also by a document that has words of introspection in it', async () => {
+    const now = performance.now.bind(performance);
+    let later = 0;
+    using _clock = spyOn(performance, 'now').mockImplementation(() => now() + later);
+    const late = await openApp(database, {
+      sdl,
+      data: { users: Array.from({ length: 4_000 }, (_, at) => ({ name: `user ${at}` })) },
+      around: (storage) => {
+        const write: typeof storage.write = async (...given) => {
+          const written = await storage.write(...given);
+          later = 60_000;
+          return written;
+        };
+        const get = (of: any, name: string | symbol) =>
+          name === 'write' ? write : typeof of[name] === 'function' ? of[name].bind(of) : of[name];
+        return new Proxy(storage, { get });
+      },
+    });
+    const { data, errors } = await late.graphql(
+      'mutation { deleteUsers(where: {}, atMost: 4000) { id name posts { id } } } # __schema',
+    );
+    expect([errors, data?.deleteUsers.length]).toEqual([undefined, 4_000]);
+    await late.close();
+  });
+
   describe('the executor goes on', () => {
     const names = async () =>
       (await app.rest('GET', '/users?sort=id&fields=name')).body.map(({ name }: any) => name);

@@ -88,7 +88,8 @@ function objectOf(
   assemble: Assemble,
 ): Make {
   const selections = parents.flatMap((parent) => parent.selectionSet?.selections ?? []);
-  const fields = [...answeredFields(selections, given)];
+  // What a fragment asks of another type was neither read nor permitted, and yet may be there: a row that was written is whole.
+  const fields = [...answeredFields(selections, given, type.name)];
   return assemble(fields.map(([as, nodes]) => fieldOf(type, as, nodes, given, assemble)));
 }
 
