@@ -20,6 +20,7 @@ import type { Permitted } from '../engine/policy/permitted.ts';
 import type { Node } from '../engine/read/read.ts';
 import { Failed } from '../engine/read/reader.ts';
 import type { Written } from '../engine/write/perform.ts';
+import type { Resource } from '../schema/model.ts';
 import { isAtomic, performTogether } from './atomic.ts';
 import type { Context } from './context.ts';
 import { lacking, type Telling, withoutUntold } from './field-errors.ts';
@@ -118,11 +119,14 @@ async function performRoot(root: Root, args: Arguments, running: Running): Promi
   const { objects: most } = running.engine.limits;
   const given = { schema, fragments, variableValues, most, page };
   const written = asWritten(args, node);
-  if (binding.operation === 'NODE')
-    return findNode(binding.resources, async (resource) => {
+  if (binding.operation === 'NODE') {
+    const { engine, caller } = running;
+    const mayRead = (resource: Resource) => engine.actions(caller, resource).includes('READ');
+    return findNode(binding.resources, mayRead, async (resource) => {
       const plan = planner({ operation: 'GET', resource }, nodes, given);
       return running.reads.add(plan(written).operation as Read);
     });
+  }
   const { operation, complete } = planner(binding, nodes, given)(written);
   return complete(isRead(operation) ? await running.reads.add(operation) : await write(running, operation));
 }

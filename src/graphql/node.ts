@@ -49,26 +49,31 @@ export function nodeField(
 
 /**
  * The one of them that has the key: each is looked up by its primary key, all in one snapshot. Who may not read one of the
- * types finds nothing there; who may read none is told so.
+ * types finds nothing there; who may read none is told so, and so is, where nothing is found, whoever asks for what may not be read.
  */
 export async function findNode(
   resources: readonly Resource[],
+  mayRead: (resource: Resource) => boolean,
   get: (resource: Resource) => Promise<unknown>,
 ): Promise<unknown> {
+  const closed: DuetError[] = [];
   const denials: DuetError[] = [];
   const records = await Promise.all(
     resources.map((resource) =>
       get(resource).catch((error) => {
         if (!(error instanceof DuetError) || (error.status !== 401 && error.status !== 403)) throw error;
-        denials.push(error);
+        (mayRead(resource) ? denials : closed).push(error);
         return null;
       }),
     ),
   );
-  if (denials.length === resources.length) throw denials[0];
+  if (closed.length === resources.length) throw closed[0];
   const index = records.findIndex((record) => record !== null && record !== undefined);
   const record = records[index];
-  if (typeof record !== 'object' || record === null) return null;
+  if (typeof record !== 'object' || record === null) {
+    if (denials.length > 0) throw denials[0];
+    return null;
+  }
   found.set(record, resources[index]?.name ?? '');
   return record;
 }

@@ -128,24 +128,26 @@ export function parseUpdate(from: Collection, exchange: Exchange, bytes: Uint8Ar
 /** `{"version": 2}`, or nothing in it. */
 export function parseRestore(from: Collection, exchange: Exchange, bytes: Uint8Array): WriteRequest {
   const { resource, one, limits } = from;
-  const { value: version, refusal } = attempt(() => {
-    refuseParameters(resource, exchange.query);
+  const { value, refusal } = attempt(() => {
+    const { shape } = parseOneParameters(from, exchange.query, false);
     const body = bytes.length === 0 ? {} : parseJsonObject(exchange.request, bytes, limits);
     const faults: Fault[] = [];
     const version = readRestoredVersion(body, (name, code, detail) => {
       if (!isFull(faults)) faults.push({ pointer: pointer(name), code, detail });
     });
     if (faults.length > 0) throw validationFailed(faults);
-    return version;
+    return { shape, version };
   });
+  const { shape, version } = value ?? {};
   const key = readKey(resource.key, exchange.key);
   const { headers } = exchange.request;
   const ifVersion = versionsToRestore(headers.get('If-Match'), from);
   const { unlessVersion } = versionsWanted(from, exchange.request);
+  const selection = shape ?? one;
   return {
-    operation: { do: 'restore', resource, key, version, ifVersion, unlessVersion, selection: one, refusal },
+    operation: { do: 'restore', resource, key, version, ifVersion, unlessVersion, selection, refusal },
     idempotency: idempotencyOf(exchange, `${resource.path}/${exchange.key}/restore`, bytes),
-    shape: undefined,
+    shape,
   };
 }
 

@@ -147,8 +147,8 @@ class StepReader {
       if (!allowed.includes(name))
         this.#report([name], 'UNKNOWN', `this operation has ${allowed.join(', ')}`);
     }
-    // Alone, a delete answers with nothing, and a restore with the plain record.
-    const isPlain = kind === 'RESTORE' || (kind === 'DELETE' && !isMany);
+    // Alone, a delete answers with nothing.
+    const isPlain = kind === 'DELETE' && !isMany;
     const parameters = this.#parameters(from, kind, isPlain, query);
     if (!parameters) return undefined;
     const { shape } = parameters;
@@ -209,7 +209,7 @@ class StepReader {
     const selection = shape ?? from.one;
     if (ifMatch !== undefined && typeof ifMatch !== 'string')
       return this.#report(['ifMatch'], 'TYPE', 'ifMatch must be a string');
-    if (kind === 'RESTORE') return this.#restore(from, text, body, ifMatch ?? null);
+    if (kind === 'RESTORE') return this.#restore(from, text, body, ifMatch ?? null, selection);
     const input = kind === 'DELETE' ? {} : this.#input(from.resource, body, ['body']);
     if (!input) return undefined;
     if (by) return { do: 'upsert', resource, selection, by, input };
@@ -219,8 +219,14 @@ class StepReader {
     return kind === 'DELETE' ? { do: 'delete', ...on, selection: NOTHING } : { do: 'update', ...on, input };
   }
 
-  #restore(from: Collection, text: string, body: unknown = {}, ifMatch: string | null): Write | undefined {
-    const { resource, one: selection } = from;
+  #restore(
+    from: Collection,
+    text: string,
+    body: unknown = {},
+    ifMatch: string | null,
+    selection: Selection,
+  ): Write | undefined {
+    const { resource } = from;
     if (!isObject(body)) return this.#report(['body'], 'TYPE', 'body must be an object');
     const before = this.#faults.length;
     const version = readRestoredVersion(body, (name, ...told) => this.#report(['body', name], ...told));

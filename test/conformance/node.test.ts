@@ -16,7 +16,9 @@ const memoSdl = `
     id: UUID!
     text: String! @unique
     secret: String @allow(to: [READ], role: "owner") @allow(to: [CREATE])
+    replies: [Reply!]!
   }
+  type Reply @resource @allow(to: [READ]) { id: UUID! memo: Memo secret: String @allow(to: [READ], role: "owner") }
   type Letter @resource @allow(to: [READ]) { id: UUID! secret: String }
 `;
 const anyone = await headersOf({ name: 'anyone', claims: { sub: 'eve' } });
@@ -131,6 +133,26 @@ for (const database of databases)
         const { data, errors } = await memos.graphql(`${operation} ${of}`, {}, anyone);
         expect([operation, data, errors]).toEqual([operation, { all: answer }, undefined]);
       }
+      await memos.close();
+    });
+
+    test('what may not be used in a question is refused, and not answered as if nothing were there', async () => {
+      const memos = await openApp(database, { sdl: memoSdl, env: { AUTH_SECRET: SECRET } });
+      const { body } = await memos
+        .unguarded()
+        .rest('POST', '/memos', { text: 'x', replies: [{ secret: 'y' }] });
+      const asked = (id: string) =>
+        memos.graphql(
+          `{ node(id: "${id}") { __typename ... on Memo { replies(orderBy: [{ secret: ASC }]) { id } } } }`,
+          {},
+          anyone,
+        );
+      for (const id of [body.id, '01890f5a-0000-7000-8000-000000000000']) {
+        const { data, errors } = await asked(id);
+        expect([data, errors?.[0]?.extensions.code]).toEqual([{ node: null }, 'FORBIDDEN']);
+      }
+      const { body: letters } = await memos.unguarded().rest('POST', '/letters', { secret: 'z' });
+      expect((await asked(letters.id)).data).toEqual({ node: { __typename: 'Letter' } });
       await memos.close();
     });
 

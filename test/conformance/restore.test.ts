@@ -116,6 +116,27 @@ for (const database of databases)
         expect(await last()).toBe('CREATED en 2');
       });
 
+      test('it is answered with what is asked for', async () => {
+        await app.rest('POST', '/owners', { name: 'Ann' });
+        await app.rest('POST', '/orders', { code: 'a', total: 1, ownerId: 1 });
+        await app.rest('PUT', '/orders/1', { total: 2 });
+        const wanted = { total: 1, _version: 3, owner: { name: 'Ann' } };
+        const path = '/orders/1/restore?fields=total,_version,owner.name&include=owner';
+        if (door === 'rest') {
+          const { headers, body } = await app.rest('POST', path, { version: 1 });
+          expect([body, headers.get('ETag')]).toEqual([wanted, null]);
+          const operations = [{ method: 'POST', path, body: { version: 1 } }];
+          const together = await app.rest('POST', '/transaction', { operations });
+          expect(together.body.results).toEqual([
+            { status: 200, headers: {}, body: { ...wanted, _version: 4 } },
+          ]);
+          expect((await app.rest('POST', `${path}&nope=1`, {})).status).toBe(400);
+        } else {
+          const query = 'mutation { restoreOrder(id: 1, version: 1) { total _version owner { name } } }';
+          expect((await app.graphql(query)).data).toEqual({ restoreOrder: wanted });
+        }
+      });
+
       test('each of many versions is found, one change at a time', async () => {
         const word = (text: string) => app.rest('PUT', '/words/en', { text });
         await app.rest('POST', '/words', { lang: 'en', text: 'v1' });

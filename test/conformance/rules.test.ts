@@ -272,6 +272,17 @@ for (const database of databases)
       expect((await app.unguarded().rest('GET', '/notes')).body).toHaveLength(3);
     });
 
+    test('of a transaction, a filter that is denied is not taken for the body', async () => {
+      const operations = [
+        { method: 'DELETE', path: '/users', where: { email: { isNull: true } }, atMost: 1 },
+      ];
+      const { status, body } = await app.rest('POST', '/transaction', { operations }, admin);
+      expect([status, body.errors]).toEqual([
+        403,
+        [expect.objectContaining({ pointer: '#/operations/0', code: 'FORBIDDEN' })],
+      ]);
+    });
+
     test('a later operation cannot take a hidden value from the result of an earlier one', async () => {
       const operations = [{ method: 'PUT', path: '/users/1', body: { public: true }, as: 'me' }];
       const later = [

@@ -136,7 +136,9 @@ class Resolver {
 
 /** The same error, told of the write at this index. */
 export function failedAt(index: number, error: DuetError): DuetError {
-  const errors = error.errors?.map((fault) => nested(fault, 'operations', index, 'body'));
+  // What has no place in the body is about the operation: its filter, its order, what it asks to be answered.
+  const inside = ({ pointer }: Fault) => (pointer === undefined ? [] : ['body']);
+  const errors = error.errors?.map((fault) => nested(fault, 'operations', index, ...inside(fault)));
   const { headers } = error;
   const told = new DuetError(error.code, `Operation ${index}: ${error.message}`, {
     operation: index,

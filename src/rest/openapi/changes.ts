@@ -10,7 +10,7 @@ import { type JsonSchema, scalars } from '../../schema/scalars.ts';
 import { MOST_QUERIES } from '../live-stream.ts';
 import { documented, list, object, orNull, typeSchema } from './json-schema.ts';
 import { type Context, ifMatch, ifNoneMatch, keyOfWrite, keyParameter, LIVE, one } from './operations.ts';
-import { whereParameter } from './parameters.ts';
+import { parametersOfOne, whereParameter } from './parameters.ts';
 import { always, bodied, FAILURE, type Failures, withHeaders } from './responses.ts';
 import type { Schemas } from './schemas.ts';
 import { guarded } from './security.ts';
@@ -51,7 +51,7 @@ export function changesPaths(model: Model, context: Context, failures: Failures)
         operationId: `restore${name}`,
         summary: `Write one ${singular} as it was`,
         tags: [CHANGES_TAG],
-        parameters: [ifMatch, ifNoneMatch, keyOfWrite],
+        parameters: [...parametersOfOne({ ...context, resource }), ifMatch, ifNoneMatch, keyOfWrite],
         requestBody: { content: { [JSON_TYPE]: { schema: schemas.ref(RESTORE) } } },
         responses: { 200: one(context, resource), default: FAILURE },
       };
