@@ -302,8 +302,8 @@ export function createApp(given: AppOptions): App {
     // By the time a batch begins, the runtime may have answered by itself who sends trailers; and to turn somebody away behind
     // those who are served costs half as much again as to do so at once. What is not for a batch is for one where much of it came.
     const isHasty = found?.route.spared || hasTrailers || load.isOver;
-    const isLongLast = found !== undefined && isLong.has(found.route);
-    if (isHasty || ((!found || isLongLast) && load.hasTime(started))) {
+    const isLongLast = found && (() => isLong.has(found.route));
+    if (isHasty || ((!isLongLast || isLongLast()) && load.hasTime(started))) {
       load.arrive(started);
       return begin(request, connections, parts, found, started, hasTrailers);
     }

@@ -12,9 +12,14 @@ const BATCH_MS = 5;
 /** One answer may lead to the next request, as over a socket, and so on, without any turn of the event loop in between. */
 const MOST_MS = 2 * BATCH_MS;
 
-let waiting: (() => void)[] = [];
-/** What most likely takes long by itself. */
-let long: (() => void)[] = [];
+interface Waiting {
+  readonly settle: () => void;
+  /** Whether it most likely takes long by itself, as far as is known by then. */
+  readonly isLong: (() => boolean) | undefined;
+}
+
+let waiting: Waiting[] = [];
+let long: Waiting[] = [];
 let wasLong = false;
 let ends: (() => void)[] = [];
 let isWorking = false;
@@ -22,9 +27,10 @@ let began = 0;
 
 /**
  * Behind what came before it in this turn; at once when that is just being done, as long as there is time left. What is long takes turns
- * with all that is short: that would wait for whatever came before it, and be turned away in the end.
+ * with all that is short: that would wait for whatever came before it, and be turned away in the end. Of many that arrive together it may
+ * be known only when the first is done, so it is asked once more when it is their turn.
  */
-export function inBatch<T>(work: () => Soon<T>, isLong = false): Soon<T> {
+export function inBatch<T>(work: () => Soon<T>, isLong?: () => boolean): Soon<T> {
   if (isWorking && performance.now() < began + MOST_MS) return work();
   return queued(work, isLong);
 }
@@ -32,16 +38,20 @@ export function inBatch<T>(work: () => Soon<T>, isLong = false): Soon<T> {
 /** For what is long and asked for by several who are told at once: in one piece, all of it would be done behind the first. */
 export function longInBatch<T>(work: () => Soon<T>): Soon<T> {
   const inItsName = AsyncLocalStorage.snapshot();
-  return inBatch(() => inItsName(work), true);
+  return inBatch(() => inItsName(work), always);
 }
 
 /** What turns out to be long while it is done: the rest of it waits for the turn of such. */
 export function inTurnOfLong<T>(work: () => Soon<T>): Promise<T> {
   const inItsName = AsyncLocalStorage.snapshot();
-  return queued(() => inItsName(work), true);
+  return queued(() => inItsName(work), always);
 }
 
-function queued<T>(work: () => Soon<T>, isLong: boolean): Promise<T> {
+function always(): boolean {
+  return true;
+}
+
+function queued<T>(work: () => Soon<T>, isLong: (() => boolean) | undefined): Promise<T> {
   return new Promise((resolve, reject) => {
     const settle = () => {
       try {
@@ -50,7 +60,7 @@ function queued<T>(work: () => Soon<T>, isLong: boolean): Promise<T> {
         reject(error);
       }
     };
-    (isLong ? long : waiting).push(settle);
+    (isLong?.() ? long : waiting).push({ settle, isLong });
     if (waiting.length + long.length === 1 && !isWorking) begin();
   });
 }
@@ -88,11 +98,14 @@ function work(): void {
 }
 
 /** Does as many as there is time for. */
-function left(works: (() => void)[]): (() => void)[] {
+function left(works: readonly Waiting[]): Waiting[] {
   const until = began + BATCH_MS;
   let done = 0;
-  do works[done++]?.();
-  while (done < works.length && performance.now() < until);
+  do {
+    const next = works[done++];
+    if (next && !wasLong && next.isLong?.()) long.push(next);
+    else next?.settle();
+  } while (done < works.length && performance.now() < until);
   return works.slice(done);
 }
 

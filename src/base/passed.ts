@@ -27,6 +27,24 @@ export class PassedJson {
   }
 }
 
+/** Characters: of what is shorter it is not worth it. */
+const LONG = 1_000;
+
+/** Of long values that were read, for as long as they are there. */
+const textsRead = new WeakMap<object, string>();
+
+export function readJson(text: string): unknown {
+  const value = JSON.parse(text);
+  if (text.length > LONG && typeof value === 'object' && value !== null) textsRead.set(value, text);
+  return value;
+}
+
+/** To be counted or weighed: to write what was read anew, only for that, would take longer than all else. */
+export function measuredText(value: unknown): string {
+  if (value instanceof PassedJson) return value.text;
+  return (typeof value === 'object' && value !== null && textsRead.get(value)) || jsonOf(value);
+}
+
 /** Events and lines of exports end where a line does. Only others write JSON in several. */
 export function passed(text: string): PassedJson {
   const hasLines = text.includes('\n') || text.includes('\r');

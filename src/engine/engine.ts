@@ -43,7 +43,8 @@ export interface EngineLimits extends AnswerLimits {
 }
 
 export class Engine {
-  readonly limits: EngineLimits;
+  /** What is read for answers is only written out. */
+  readonly limits: EngineLimits & { readonly passes: boolean };
   readonly #storage: Storage;
   readonly #reader: Reader;
   readonly #writer: Writer;
@@ -57,11 +58,12 @@ export class Engine {
   constructor(
     storage: Storage,
     policy: Policy,
-    limits: EngineLimits,
+    most: EngineLimits,
     functions?: Functions,
     watchers?: Watchers,
     journal?: Journal,
   ) {
+    const limits = { ...most, passes: true };
     this.#journal = journal;
     this.#storage = storage;
     this.#reader = new Reader(storage, limits, journal);
@@ -279,14 +281,8 @@ export class Engine {
 
   /** A list of any length, page by page; all of them show one moment. */
   async *pages(operation: Permitted<List>): AsyncGenerator<Node[]> {
-    const { objects, bytes, admitLong, holdLong } = this.limits;
-    const limits = {
-      objects,
-      bytes,
-      passes: true,
-      ...(admitLong && { admitLong }),
-      ...(holdLong && { holdLong }),
-    };
+    const { objects, bytes, passes, admitLong, holdLong } = this.limits;
+    const limits = { objects, bytes, passes, ...(admitLong && { admitLong }), ...(holdLong && { holdLong }) };
     const snapshot = await this.#storage.snapshot();
     this.exports++;
     try {

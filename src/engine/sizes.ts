@@ -1,6 +1,6 @@
 /** How many bytes rows take in an answer, told from their values: quickly, one for each character, or as they are written. */
 
-import { jsonOf, PassedJson } from '../base/passed.ts';
+import { measuredText, PassedJson } from '../base/passed.ts';
 import type { Column } from '../schema/model.ts';
 import { keptAs } from '../schema/values.ts';
 import type { Row } from '../storage/statements.ts';
@@ -195,7 +195,7 @@ export function bytesOfJson(value: unknown): number {
 /** The same, as it is sent. */
 export function bytesOfWritten(value: unknown): number {
   if (typeof value !== 'string' && (typeof value !== 'object' || value === null)) return bytesOfShort(value);
-  return Buffer.byteLength(value instanceof PassedJson ? value.text : jsonOf(value));
+  return Buffer.byteLength(measuredText(value));
 }
 
 /** Of a number, a Boolean, or a text that needs no escapes, such as a date; what is hidden is null, or nothing. */

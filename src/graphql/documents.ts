@@ -5,6 +5,7 @@ import {
   GraphQLError,
   type GraphQLSchema,
   getOperationAST,
+  Kind,
   NoSchemaIntrospectionCustomRule,
   type OperationDefinitionNode,
   OverlappingFieldsCanBeMergedRule,
@@ -55,6 +56,18 @@ export type Checked =
   | { readonly document: CheckedDocument; readonly errors?: never }
   | { readonly document?: never; readonly errors: readonly GraphQLError[]; readonly code: Code };
 
+/** The root fields that a document begins with which had a long answer when it was new: many write their values into it, and are new each time. */
+type Lately = Set<string>;
+
+function beginningOf({ definitions }: DocumentNode): string {
+  for (const each of definitions) {
+    if (each.kind !== Kind.OPERATION_DEFINITION) continue;
+    const [first] = each.selectionSet.selections;
+    return first?.kind === Kind.FIELD ? first.name.value : '';
+  }
+  return '';
+}
+
 /** A valid document, and its queries by name. */
 export class CheckedDocument {
   readonly ast: DocumentNode;
@@ -67,8 +80,8 @@ export class CheckedDocument {
   readonly #queries = new Map<string | undefined, CompiledQuery | undefined>();
   readonly #repeated = new Map<OperationDefinitionNode, ReadonlyMap<string, number>>();
   readonly #shared = new Map<string, Promise<unknown>>();
-  /** Whether its last answer was: the next most likely is, too. */
-  isLong = false;
+  readonly #lately: Lately;
+  #isLong: boolean | undefined;
 
   constructor(
     ast: DocumentNode,
@@ -76,12 +89,27 @@ export class CheckedDocument {
     schema: GraphQLSchema,
     most: number,
     compile: (ast: DocumentNode, name: string | undefined) => CompiledQuery,
+    lately: Lately,
   ) {
     this.ast = ast;
+    this.#lately = lately;
     this.#schema = schema;
     this.#most = most;
     this.weight = 1 + Math.floor((fields + tokensOf(ast) / TOKENS_OF_FIELD) / FEW_FIELDS);
     this.#compile = compile;
+  }
+
+  /** Whether its last answer was: the next most likely is, too. Where it is new, that of another which was. */
+  get isLong(): boolean {
+    return this.#isLong ?? this.#lately.has(beginningOf(this.ast));
+  }
+
+  set isLong(isLong: boolean) {
+    if (this.#isLong === undefined) {
+      if (isLong) this.#lately.add(beginningOf(this.ast));
+      else this.#lately.delete(beginningOf(this.ast));
+    }
+    this.#isLong = isLong;
   }
 
   /** What the variables of a request, of so many bytes, are too many of for the operation that it names. */
@@ -138,6 +166,7 @@ export class Documents {
   readonly #most: number;
   readonly #page: number | undefined;
   readonly #planned = new PlannedSelections();
+  readonly #lately: Lately = new Set();
   readonly #kept = new Lru<string, CheckedDocument>(KEPT_DOCUMENTS, undefined, ({ weight }) => weight);
   /** How many are kept, and how often one was not. */
   readonly cache: Pick<Lru<string, CheckedDocument>, 'size' | 'misses'> = this.#kept;
@@ -191,6 +220,7 @@ export class Documents {
         this.#door.schema,
         this.#most,
         (ast, name) => new CompiledQuery(this.#door, ast, name, this.#most, this.#page, this.#planned),
+        this.#lately,
       ),
     };
   }

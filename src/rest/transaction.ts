@@ -1,6 +1,7 @@
 /** `POST /transaction`: several writes, as REST would send them one by one, all of them or none. */
 
 import { DuetError, validationFailed } from '../base/errors.ts';
+import { Turns } from '../base/turns.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Selection, WriteRecords } from '../engine/operation.ts';
 import type { Node } from '../engine/read/read.ts';
@@ -9,7 +10,7 @@ import { failedAt, WriteFailed } from '../engine/write/transaction.ts';
 import { answer } from '../http/answer.ts';
 import { type BodyLimits, parseJsonObject, readBody } from '../http/body.ts';
 import { type Exchange, goneOf, type Route } from '../http/exchange.ts';
-import { costOfAnswer, WRITE_COST } from '../http/guard/rate-limits.ts';
+import { WRITE_COST } from '../http/guard/rate-limits.ts';
 import { idempotencyOf } from '../http/idempotency.ts';
 import { problem } from '../http/problem.ts';
 import type { ActionField } from '../schema/model.ts';
@@ -17,7 +18,7 @@ import { answered, pathTo } from './actions.ts';
 import type { Collection } from './collection.ts';
 import { deprecationOf } from './deprecation.ts';
 import { refuseIfMatch } from './etag.ts';
-import { created, deleted, shown, updated, upserted, wholeOf } from './respond.ts';
+import { created, deleted, paid, shown, updated, upserted, wholeOf } from './respond.ts';
 import { readSteps, type Step } from './steps.ts';
 
 export function transactionRoute(
@@ -52,13 +53,19 @@ export function transactionRoute(
           throw failedAt(error.index, error.reason);
         throw error;
       });
-    const results = await Promise.all(nodes.map((node, index) => resultOf(steps[index], node)));
-    exchange.spend?.(costOfAnswer(results.map(({ body }) => body)));
-    const dates = results.flatMap(({ headers }) =>
-      'Deprecation' in headers ? [String(headers['Deprecation'])] : [],
-    );
+    const results: string[] = [];
+    const dates: string[] = [];
+    const turns = new Turns();
+    for (const [index, node] of nodes.entries()) {
+      const { headers, body, ...result } = await resultOf(steps[index], node, exchange.spend);
+      if (headers['Deprecation'] !== undefined) dates.push(headers['Deprecation']);
+      const told = JSON.stringify({ ...result, headers });
+      // Read once more, to be written with all the others, it would take three times as long.
+      results.push(body === undefined ? told : `${told.slice(0, -1)},"body":${body}}`);
+      await turns.next();
+    }
     const deprecation = dates.length > 0 ? { Deprecation: dates.toSorted()[0] ?? '' } : {};
-    return answer(200, JSON.stringify({ results }), deprecation);
+    return answer(200, `{"results":[${results.join()}]}`, deprecation);
   };
   return {
     template: '/transaction',
@@ -69,27 +76,33 @@ export function transactionRoute(
   };
 }
 
+interface Result {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** As JSON. */
+  readonly body?: string;
+}
+
 /** What the write would have answered alone; one on many answers with their records. */
-async function resultOf(step: Step | undefined, written: Written) {
+async function resultOf(step: Step | undefined, written: Written, spend: Exchange['spend']): Promise<Result> {
   if (!step) throw new Error('a result without its operation');
   const { operation, from, shape } = step;
-  if (operation.do === 'act' || !from)
-    return {
-      status: 200,
-      headers: {},
-      body: operation.do === 'act' ? answered(operation.action, written) : null,
-    };
+  if (operation.do === 'act' || !from) {
+    const body = operation.do === 'act' ? answered(operation.action, written) : null;
+    return { status: 200, headers: {}, body: paid(body, spend) };
+  }
   if (Array.isArray(written)) {
     const selection = shape ?? wholeOf(from.resource);
     const status = operation.do === 'create many' ? 201 : 200;
     const headers = shape ? deprecationOf(from.resource, shape, from.deprecatedSince) : from.headers;
-    return { status, headers, body: written.map((node) => shown(selection, node)) };
+    const body = written.map((node) => shown(selection, node));
+    return { status, headers, body: paid(body, spend) };
   }
-  const response = responseTo(operation, from, written, shape);
+  const response = responseTo(operation, from, written, shape, spend);
   const names = ['Location', 'ETag', 'Deprecation'].filter((name) => response.headers.has(name));
-  const headers = Object.fromEntries(names.map((name) => [name, response.headers.get(name)]));
-  const text = await response.text();
-  return { status: response.status, headers, ...(text !== '' && { body: JSON.parse(text) }) };
+  const headers = Object.fromEntries(names.map((name) => [name, response.headers.get(name) ?? '']));
+  const body = await response.text();
+  return { status: response.status, headers, ...(body !== '' && { body }) };
 }
 
 function responseTo(
@@ -97,15 +110,16 @@ function responseTo(
   from: Collection,
   node: Node,
   shape: Selection | undefined,
+  spend: Exchange['spend'],
 ): Response {
   switch (operation.do) {
     case 'create':
-      return created(from, node, shape);
+      return created(from, node, shape, spend);
     case 'upsert':
-      return upserted(from, node, shape);
+      return upserted(from, node, shape, spend);
     case 'update':
     case 'restore':
-      return updated(from, node, shape);
+      return updated(from, node, shape, spend);
     default:
       return deleted();
   }

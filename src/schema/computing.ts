@@ -1,6 +1,7 @@
 /** What functions of the deployment make of the fields of a record. */
 
 import type { Fault } from '../base/errors.ts';
+import { PassedJson } from '../base/passed.ts';
 import type { Computed } from './model.ts';
 import { checkValue } from './values.ts';
 
@@ -11,7 +12,9 @@ export function computedValue({ column, from, compute: run }: Computed, row: Val
   const values: Values = {};
   for (const { name } of from) {
     if (row[name] === undefined) return undefined;
-    values[name] = row[name];
+    const value = row[name];
+    // Only passed on, by whoever needs no more of it.
+    values[name] = value instanceof PassedJson ? value.value : value;
   }
   if (!run) throw new Error(`nothing computes ${column.name}`);
   const value = run(values) ?? null;

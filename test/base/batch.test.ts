@@ -93,10 +93,13 @@ test('what is short waits for one that is long, and not for all; nor does what i
   const all: unknown[] = [];
   const add = (name: string, isLong: boolean, work = dawdle) =>
     all.push(
-      inBatch(() => {
-        done.push(name);
-        work();
-      }, isLong),
+      inBatch(
+        () => {
+          done.push(name);
+          work();
+        },
+        () => isLong,
+      ),
     );
   const addShort = () => {
     // So long that nothing is done at once any more.
@@ -108,6 +111,22 @@ test('what is short waits for one that is long, and not for all; nor does what i
   add('long 3', true);
   for (let at = 0; at < all.length; at++) await all[at];
   expect(done).toEqual(['long 1', 'a', 'long 2', 'b', 'long 3', 'c']);
+});
+
+test('what is known to be long by the time that it is its turn lets what is short go first', async () => {
+  using _clock = spyOn(performance, 'now').mockReturnValue(0);
+  const done: string[] = [];
+  let isLong = false;
+  const add = (name: string, isOne = false) =>
+    inBatch(
+      () => {
+        done.push(name);
+        isLong = true;
+      },
+      isOne ? () => isLong : undefined,
+    );
+  await Promise.all([add('long 1', true), add('long 2', true), add('long 3', true), add('a'), add('b')]);
+  expect(done).toEqual(['long 1', 'a', 'b', 'long 2', 'long 3']);
 });
 
 test('what turns out to be long while it is done goes on behind what is short, in the name of whoever asked', async () => {

@@ -208,6 +208,23 @@ test('a document whose last answer was long does not keep those waiting that cam
   await app.close();
 });
 
+test('nor do many that are new, once the first of them had a long answer', async () => {
+  const titles = Array.from({ length: 100 }, (_, at) => ({ title: `${at} ${'x'.repeat(1_000)}` }));
+  const app = await openApp('sqlite', { sdl, data: { books: titles } });
+  const short = '{ book(id: 1) { id } }';
+  await app.graphql(short);
+  const done: string[] = [];
+  const ask = async (query: string) => {
+    expect((await app.graphql(query)).errors).toBeUndefined();
+    done.push(query);
+  };
+  using _clock = spyOn(performance, 'now').mockReturnValue(performance.now());
+  const [one, other] = ['{ one: books { title } }', '{ other: books { title } }'] as const;
+  await Promise.all([ask(one), ask(other), ask(short)]);
+  expect(done).toEqual([one, short, other]);
+  await app.close();
+});
+
 function size(): number {
   Bun.gc(true);
   const { heapSize, extraMemorySize } = heapStats();

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test';
 import { watchLag } from '../../src/http/guard/load.ts';
 import { Runner } from '../../src/storage/sqlite/runner.ts';
+import type { Storage } from '../../src/storage/storage.ts';
 import { JSON_HEADERS, openApp } from '../app.ts';
 
 const sdl = 'type Note @resource { id: ID!  text: String }';
@@ -34,6 +35,36 @@ test.each(['/notes', '/nowhere'])('requests that are begun as they are read: %s'
   expect(atOnce).toBe(2);
   expect(new Set(answers.map(({ status }) => status)).size).toBe(1);
   expect(app.observations).toHaveLength(4);
+  await app.close();
+});
+
+test('those of a route that turns out to have long answers do not keep others waiting', async () => {
+  let now = performance.now();
+  // Each read takes longer than others are kept waiting.
+  const around = (storage: Storage) => {
+    const prepare: Storage['prepare'] = (statement) => {
+      const ask = storage.prepare(statement);
+      return (...given) => {
+        now += 8;
+        return ask(...given);
+      };
+    };
+    const get = (of: any, name: string | symbol) =>
+      name === 'prepare' ? prepare : typeof of[name] === 'function' ? of[name].bind(of) : of[name];
+    return new Proxy(storage, { get });
+  };
+  const app = await openApp('sqlite', { sdl, data, around });
+  await (await app.fetch('/notes?limit=1')).text();
+  await turned();
+  const done: string[] = [];
+  const ask = async (path: string) => {
+    expect((await app.fetch(path)).status).toBe(200);
+    done.push(path);
+  };
+  using _clock = spyOn(performance, 'now').mockImplementation(() => now);
+  const [first, ...others] = ['/notes?sort=text', '/notes?sort=-text', '/notes?sort=-id'] as const;
+  await Promise.all([first, ...others, '/notes/1'].map(ask));
+  expect(done).toEqual([first, '/notes/1', ...others]);
   await app.close();
 });
 

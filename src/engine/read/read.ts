@@ -19,16 +19,7 @@ import {
 } from './branches.ts';
 import { compute } from './computed.ts';
 import { hasAbridged, hasAbridgedBelow, placed, placedBelow } from './places.ts';
-import {
-  far,
-  mostBytes,
-  near,
-  passesIn,
-  selectBeyond,
-  selectByKey,
-  selectList,
-  selectRelated,
-} from './selects.ts';
+import { far, mostBytes, near, selectBeyond, selectByKey, selectList, selectRelated } from './selects.ts';
 import { appearances, bytesOfGroups, checkSums, spend, spendOften } from './spending.ts';
 
 /** A row with its related nodes beside its columns, under names that no column can have. */
@@ -188,7 +179,7 @@ function* dressFirst(
 /** Takes away what is hidden, and then adds what is computed of the rest. */
 function* dress(selection: Selection, rows: readonly Node[], budget: Budget, times?: Times): Program<void> {
   const { guards, computed, changes } = selection;
-  const passes = passesIn(selection, budget.limits);
+  const { passes = false } = budget.limits;
   if (guards) yield* hide([{ guards, rows, passes }], mostBytes(budget.limits));
   if (computed) compute(computed, rows);
   if (changes) yield* addChanges(changes, rows, budget, times);
@@ -234,10 +225,10 @@ function* follow(wanted: Selection, nodes: readonly Node[], budget: Budget, time
     });
     if (level.some(isCounted)) yield* count(level.filter(isCounted), budget);
     const guarded: Guarded[] = [];
+    const { passes = false } = budget.limits;
     for (const branch of level) {
       connect(branch);
       const { selection } = branch.relation;
-      const passes = passesIn(selection, budget.limits);
       if (selection.guards) guarded.push({ guards: selection.guards, rows: branch.found, passes });
     }
     if (guarded.length > 0) yield* hide(guarded, mostBytes(budget.limits));

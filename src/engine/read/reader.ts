@@ -43,7 +43,7 @@ export class Reader {
 
   constructor(storage: Storage, limits: AnswerLimits, journal: Journal | undefined) {
     this.#storage = storage;
-    this.#limits = { ...limits, passes: true };
+    this.#limits = limits;
     this.#journal = journal;
   }
 

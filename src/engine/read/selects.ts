@@ -38,7 +38,7 @@ function madeFor(
 /** `limits` are those of a whole answer, and with it of each list below. */
 export function selectList(operation: List, most: number, limits: AnswerLimits): Select {
   const bytes = mostBytes(limits);
-  const passes = passesIn(operation.selection, limits);
+  const { passes = false } = limits;
   return madeFor(operation, most, bytes, passes, () => {
     const { resource, selection, list: query, places } = operation;
     const { order, backwards, limit, offset } = query;
@@ -63,7 +63,7 @@ const madeSeen = new WeakMap<Filter, WeakMap<Selection, Select>>();
 export function selectByKey({ resource, selection, seen }: Permitted<Get>, limits: AnswerLimits): Select {
   const known = seen ? madeSeen.get(seen) : made;
   const found = known?.get(selection);
-  const passes = passesIn(selection, limits);
+  const { passes = false } = limits;
   if (found?.passes === passes) return found;
   const byKey = select(resource, needed(resource, selection), all([equal(resource.key, PLACEHOLDER), seen]), {
     passes,
@@ -80,11 +80,6 @@ export function selectByKey({ resource, selection, seen }: Permitted<Get>, limit
  */
 export function mostBytes({ bytes }: AnswerLimits): number | undefined {
   return Number.isFinite(bytes) ? 3 * bytes : undefined;
-}
-
-/** Whether JSON is passed on: not where functions make something of it. */
-export function passesIn({ computed }: Selection, { passes = false }: AnswerLimits): boolean {
-  return passes && computed === undefined;
 }
 
 /** The column of the parent whose value leads to the related records. */
@@ -115,7 +110,7 @@ export function perOf(relation: Relation): Per {
 export function selectRelated(relation: Relation, limits: AnswerLimits): Select {
   const most = limits.objects + 1;
   const bytes = mostBytes(limits);
-  const passes = passesIn(relation.selection, limits);
+  const { passes = false } = limits;
   return madeFor(relation, most, bytes, passes, () => {
     const { field, selection, list: query, seen } = relation;
     const column = far(relation);

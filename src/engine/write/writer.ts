@@ -30,6 +30,8 @@ export class Writer {
   readonly #policy: Policy;
   /** Of one answer. */
   readonly #most: AnswerLimits;
+  /** Of one that is kept for a retry, which will be read as a whole. */
+  readonly #kept: AnswerLimits;
   readonly #claims: Claims = { count: 0 };
   /** Those that take part in writes; undefined where there are none. */
   readonly #functions: Functions | undefined;
@@ -46,6 +48,7 @@ export class Writer {
     this.#storage = storage;
     this.#policy = policy;
     this.#most = most;
+    this.#kept = { ...most, passes: false };
     this.#functions = functions;
     this.#watchers = watchers;
   }
@@ -93,7 +96,8 @@ export class Writer {
   ): Promise<Written> {
     const access = this.#access(caller, [operation]);
     const permitted = this.#permit(caller, operation);
-    const program = this.#watched(access, () => perform(access, permitted, new Budget(this.#most)));
+    const most = idempotency ? this.#kept : this.#most;
+    const program = this.#watched(access, () => perform(access, permitted, new Budget(most)));
     if (idempotency)
       return this.#run(
         access,
@@ -179,7 +183,8 @@ export class Writer {
       caller,
       writes.map(({ operation }) => operation),
     );
-    const program = this.#watched(access, () => transact(access, permitted, new Budget(this.#most)));
+    const most = idempotency ? this.#kept : this.#most;
+    const program = this.#watched(access, () => transact(access, permitted, new Budget(most)));
     return this.#run(
       access,
       idempotency ? () => once(idempotency, this.#claims, program) : program,

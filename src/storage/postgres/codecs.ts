@@ -1,5 +1,6 @@
 /** How PostgreSQL keeps each kind of value. */
 
+import { readJson } from '../../base/passed.ts';
 import { folded } from '../../schema/folding.ts';
 import { type Codec, type Codecs, ofEachScale } from '../sql/codec.ts';
 
@@ -95,7 +96,7 @@ function exact(type: string, cast: string): PostgresCodec {
 }
 
 function parsed(given: unknown): unknown {
-  return JSON.parse(String(given));
+  return readJson(String(given));
 }
 
 /** Of a Date, or of the text that stands for one in JSON. */

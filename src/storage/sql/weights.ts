@@ -1,5 +1,6 @@
 /** How much JSON takes once it is read: a text of nothing but `{}` becomes objects of thirty times as many bytes. */
 
+import { measuredText } from '../../base/passed.ts';
 import { answerTooLarge } from '../faults.ts';
 
 /** What one statement may come to, in bytes of memory; to read the worst of it takes about half a second. */
@@ -44,7 +45,7 @@ export function weightOfMany(values: Iterable<readonly [value: unknown, times: n
   let weight = 0;
   for (const [value, times] of values) {
     if (typeof value !== 'object' || value === null) continue;
-    const text = JSON.stringify(value);
+    const text = measuredText(value);
     weight += weightOf(text, seen);
     // Its names are known from then on.
     if (times > 1) weight += (times - 1) * weightOf(text, seen);

@@ -1,5 +1,6 @@
 /** How SQLite keeps each kind of value. */
 
+import { readJson } from '../../base/passed.ts';
 import { textOfUnits } from '../../schema/exact.ts';
 import { folded } from '../../schema/folding.ts';
 import { type Codec, type Codecs, ofEachScale } from '../sql/codec.ts';
@@ -19,7 +20,7 @@ export const codecs: Codecs = {
   time: { type: 'TEXT' },
   date: { type: 'TEXT' },
   uuid: { type: 'TEXT' },
-  json: { type: 'TEXT', encode: JSON.stringify, decode: (given) => JSON.parse(String(given)) },
+  json: { type: 'TEXT', encode: JSON.stringify, decode: (given) => readJson(String(given)) },
 };
 
 /**
