@@ -327,6 +327,16 @@ async function read(response: Response): Promise<Answer> {
   };
 }
 
+/** A real storage, but for these of its methods. */
+export function withOwn(storage: Storage, own: Partial<Storage>): Storage {
+  return new Proxy(storage, {
+    get: (_, name) => {
+      const member: unknown = Reflect.get(name in own ? own : storage, name);
+      return typeof member === 'function' ? member.bind(storage) : member;
+    },
+  });
+}
+
 /** Waits for an answer as a client does: not for ever. */
 export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: Timer | undefined;

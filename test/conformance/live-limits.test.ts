@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Storage } from '../../src/storage/storage.ts';
-import { type AppUnderTest, databases, JSON_HEADERS, openApp } from '../app.ts';
+import { type AppUnderTest, databases, JSON_HEADERS, openApp, withOwn } from '../app.ts';
 import { Listener } from '../events.ts';
 import { headersOf, SECRET } from './access-matrix.ts';
 
@@ -117,9 +117,7 @@ for (const database of databases)
               return ask(...given);
             };
           };
-          const get = (of: any, name: string | symbol) =>
-            name === 'prepare' ? prepare : typeof of[name] === 'function' ? of[name].bind(of) : of[name];
-          return new Proxy(storage, { get });
+          return withOwn(storage, { prepare });
         },
       });
       const answers = async () =>

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Storage } from '../../src/storage/storage.ts';
-import { type AppUnderTest, databases, JSON_HEADERS, openApp, sharedPostgres } from '../app.ts';
+import { type AppUnderTest, databases, JSON_HEADERS, openApp, sharedPostgres, withOwn } from '../app.ts';
 import { Listener } from '../events.ts';
 import { Folder } from '../process.ts';
 import { headersOf, SECRET } from './access-matrix.ts';
@@ -265,9 +265,7 @@ for (const database of databases)
               return rows;
             };
           };
-          const get = (of: any, name: string | symbol) =>
-            name === 'prepare' ? prepare : typeof of[name] === 'function' ? of[name].bind(of) : of[name];
-          return new Proxy(storage, { get });
+          return withOwn(storage, { prepare });
         },
       });
       await using listener = await Listener.open(slow, '/books?title[startsWith]=slow&fields=title&sort=id');

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Program, Storage } from '../../src/storage/storage.ts';
-import { type AppUnderTest, databases, openApp } from '../app.ts';
+import { type AppUnderTest, databases, openApp, withOwn } from '../app.ts';
 
 const sdl = `
   type Team @resource { id: ID! }
@@ -38,12 +38,7 @@ const data = {
 /** The storage, where the most rows are noted that one statement of a write has answered with. */
 function noting(storage: Storage, note: (rows: number) => void): Storage {
   const write: Storage['write'] = (program, ...more) => storage.write(() => noted(program(), note), ...more);
-  return new Proxy(storage, {
-    get: (_, name) => {
-      const member: unknown = name === 'write' ? write : Reflect.get(storage, name, storage);
-      return typeof member === 'function' ? member.bind(storage) : member;
-    },
-  });
+  return withOwn(storage, { write });
 }
 
 function* noted<T>(program: Program<T>, note: (rows: number) => void): Program<T> {

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import * as mutations from '../../src/graphql/mutations.ts';
-import { type AppUnderTest, databases, openApp } from '../app.ts';
+import { type AppUnderTest, databases, openApp, withOwn } from '../app.ts';
 
 const sdl = `
   enum Colour { RED GREEN }
@@ -87,9 +87,7 @@ describe.each([...databases])('on %s', (database) => {
           later = 60_000;
           return written;
         };
-        const get = (of: any, name: string | symbol) =>
-          name === 'write' ? write : typeof of[name] === 'function' ? of[name].bind(of) : of[name];
-        return new Proxy(storage, { get });
+        return withOwn(storage, { write });
       },
     });
     const { data, errors } = await late.graphql(

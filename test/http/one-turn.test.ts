@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test';
 import { watchLag } from '../../src/http/guard/load.ts';
 import { Runner } from '../../src/storage/sqlite/runner.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { JSON_HEADERS, openApp } from '../app.ts';
+import { JSON_HEADERS, openApp, withOwn } from '../app.ts';
 
 const sdl = 'type Note @resource { id: ID!  text: String }';
 const data = { notes: Array.from({ length: 100 }, (_, at) => ({ id: at + 1, text: 'x'.repeat(1000) })) };
@@ -49,9 +49,7 @@ test('those of a route that turns out to have long answers do not keep others wa
         return ask(...given);
       };
     };
-    const get = (of: any, name: string | symbol) =>
-      name === 'prepare' ? prepare : typeof of[name] === 'function' ? of[name].bind(of) : of[name];
-    return new Proxy(storage, { get });
+    return withOwn(storage, { prepare });
   };
   const app = await openApp('sqlite', { sdl, data, around });
   await (await app.fetch('/notes?limit=1')).text();
