@@ -22,14 +22,21 @@ const seed = fc.nat({ max: 1_000_000 });
 const resource = fc.record({
   oddName: fc.boolean(),
   key: fc.nat({ max: 3 }),
-  columns: fc.array(fc.record({ type: fc.nat({ max: 22 }), required: fc.boolean(), oddName: fc.boolean() }), {
-    maxLength: 7,
-    size: 'max',
-  }),
+  columns: fc.array(
+    fc.record({
+      type: fc.nat({ max: 22 }),
+      required: fc.boolean(),
+      oddName: fc.boolean(),
+      mark: fc.nat({ max: 5 }),
+    }),
+    { maxLength: 7, size: 'max' },
+  ),
   references: fc.array(
     fc.record({ target: fc.nat({ max: 3 }), required: fc.boolean(), inverse: fc.boolean() }),
     { maxLength: 3, size: 'max' },
   ),
+  /** How the first reference and the first column that an index can have are marked together. */
+  pair: fc.nat({ max: 3 }),
   /** Which column a stored computed field repeats; beyond them there is none. */
   repeats: fc.nat({ max: 12 }),
   rows: fc.array(fc.array(seed, { minLength: 12, maxLength: 12 }), { maxLength: 12, size: 'max' }),
@@ -55,6 +62,9 @@ const types = [
   // Text without letter case.
   ...['Caseless', 'Caseless', 'Caseless', 'Caseless'],
 ];
+/** What the types of columns are marked with, where an index can have them and equal values are equal texts. */
+const marks = ['unique', 'index'];
+const marked = new Set(['String', 'Int', 'DateTime', 'Date', 'UUID', 'ID', 'BigInt']);
 const scales = [2, 0, 18, 1, 6, 2, 9];
 /** Fields that are named like parameters, like words of SQL, or like properties of every object. */
 const oddFields = ['limit', 'value', 'sort', 'count', 'select', 'constructor', 'where'];
@@ -75,7 +85,8 @@ export function worldOf(choices: WorldChoices): World {
           ? (rows.get(target)?.map((far) => far[target.key.name]) ?? [])
           : (allKeys.get(target) ?? []),
       );
-      if (row) rows.get(each)?.push(row);
+      const there = rows.get(each) ?? [];
+      if (row && !isTaken(each, row, there)) there.push(row);
     });
   });
   withoutDangling(rows);
@@ -93,6 +104,12 @@ export function worldOf(choices: WorldChoices): World {
   };
 }
 
+function isTaken({ uniques }: Resource, row: Row, there: readonly Row[]): boolean {
+  return uniques.some(({ columns }) =>
+    there.some((other) => columns.every(({ name }) => row[name] !== null && row[name] === other[name])),
+  );
+}
+
 /** Rows whose required target is missing were left out, so others may have lost theirs. */
 function withoutDangling(rows: ReadonlyMap<Resource, Row[]>): void {
   for (const [{ references }, list] of rows)
@@ -108,17 +125,23 @@ function withoutDangling(rows: ReadonlyMap<Resource, Row[]>): void {
 function sdlOf(choices: WorldChoices): string {
   const nameOf = (index: number) => (choices[index]?.oddName ? oddNames : names)[index] ?? '';
   const inverses: string[][] = choices.map(() => []);
+  const columnName = ({ type, oddName }: WorldChoices[number]['columns'][number], position: number) =>
+    oddName ? oddFields[position] : `${types[type]?.replaceAll(/\W/g, '').toLowerCase()}${position}`;
   const fields = choices.map(({ key, columns, references, repeats }, index) => [
     keys[key] ?? '',
-    ...columns.flatMap(({ type, required, oddName }, position) => {
+    ...columns.flatMap((column, position) => {
+      const { type, required, mark } = column;
       const name = types[type] ?? '';
-      const plain = `${name.replaceAll(/\W/g, '').toLowerCase()}${position}`;
       const scale = name.includes('Decimal') ? ` @decimal(scale: ${scales[position]})` : '';
       const written = `${name.replace('Caseless', 'String')}${required ? '!' : ''}`;
       const caseless = name === 'Caseless' ? ' @caseless' : '';
-      const called = oddName ? oddFields[position] : plain;
+      const called = columnName(column, position);
+      const isMarked = marked.has(name) && marks[mark] ? ` @${marks[mark]}` : '';
       const computed = `repeated: ${written}${scale} @computed(from: ["${called}"], stored: true)`;
-      return [`${called}: ${written}${scale}${caseless}`, ...(position === repeats ? [computed] : [])];
+      return [
+        `${called}: ${written}${scale}${caseless}${isMarked}`,
+        ...(position === repeats ? [computed] : []),
+      ];
     }),
     ...references.map(({ target: choice, required, inverse }, position) => {
       const target = choice % choices.length;
@@ -140,7 +163,12 @@ function sdlOf(choices: WorldChoices): string {
   });
   const texts = fields.map((lines, index) => {
     const all = [...lines, ...(inverses[index] ?? [])].map((line) => `  ${line}\n`).join('');
-    return `type ${nameOf(index)} @resource {\n${all}}\n`;
+    const { pair = 0, columns = [], references = [] } = choices[index] ?? {};
+    const position = columns.findIndex(({ type }) => marked.has(types[type] ?? ''));
+    const column = columns[position];
+    const isPair = references.length > 0 && column && marks[pair];
+    const together = isPair ? ` @${marks[pair]}(fields: ["ref0", "${columnName(column, position)}"])` : '';
+    return `type ${nameOf(index)} @resource${together} {\n${all}}\n`;
   });
   return `enum Color { RED green Blue }\n${texts.join('')}`;
 }

@@ -12,7 +12,7 @@ const GROUPS = 1_000;
 const SLOTS = 30_000;
 
 const sdl = `
-  type Group @resource { id: ID!  label: String!  items: [Item!]! }
+  type Group @resource { id: ID!  label: String!  code: String @unique  items: [Item!]! }
   type Item @resource {
     id: ID!
     name: String!
@@ -113,6 +113,9 @@ describe('which reads leave the process', () => {
     '/slots?room=hall&hour=77&note[contains]=zzz',
     '/slots?floor=1&side=1&seat=77',
     '/slots?mark=x&note[contains]=zzz',
+    // Which group it is, is looked up once.
+    `/items?limit=5&${where({ group: { code: { eq: 'x' } } })}`,
+    `/groups?${where({ code: { eq: 'x' }, items: { some: { n: { eq: 5 } } } })}`,
   ];
   const elsewhere = [
     scan,
@@ -140,6 +143,8 @@ describe('which reads leave the process', () => {
     `/items?limit=5&${where({ or: [{ n: { eq: 5 } }, { name: { eq: 'x' } }] })}`,
     `/items?limit=5&${where({ not: { n: { eq: 5 } } })}`,
     `/items?limit=5&${where({ group: { label: { eq: 'x' } } })}`,
+    `/items?limit=5&sort=n&${where({ group: { code: { eq: 'x' } } })}`,
+    `/items?limit=5&${where({ group: { code: { eq: 'x' } }, name: { contains: 'zzz' } })}`,
     `/groups?limit=5&${where({ items: { some: { name: { eq: 'x' } } } })}`,
     '/slots?room=hall',
     '/slots?room=hall&note[contains]=zzz',
@@ -228,7 +233,7 @@ test('what another process has read is what this one would have read', async () 
       good: true,
       extra: { i: [99999] },
       groupId: 100,
-      group: { id: 100, label: 'group 100' },
+      group: { id: 100, label: 'group 100', code: null },
     },
     {
       id: 199999,
@@ -238,7 +243,7 @@ test('what another process has read is what this one would have read', async () 
       good: true,
       extra: { i: [199999] },
       groupId: 200,
-      group: { id: 200, label: 'group 200' },
+      group: { id: 200, label: 'group 200', code: null },
     },
   ]);
   const { data } = await app.graphql(

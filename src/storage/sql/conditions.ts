@@ -1,17 +1,11 @@
 /** Filters and places in an order → conditions of SQL, and the parameters that they need. */
 
-import {
-  type Comparison,
-  FieldOperand,
-  type Filter,
-  isEverything,
-  type Searched,
-} from '../../query/filter.ts';
+import { type Comparison, FieldOperand, type Filter, isEverything } from '../../query/filter.ts';
 import type { Order, Place } from '../../query/order.ts';
 import { isTimePart } from '../../query/parts.ts';
 import { isReferred } from '../../query/referred.ts';
 import { isResult, type Result } from '../../query/results.ts';
-import { isRelevance, type Relevance } from '../../query/search.ts';
+import { isRelevance } from '../../query/search.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { comparedBy, keptAs } from '../../schema/values.ts';
 import { ByCodePoint } from '../own.ts';
@@ -19,8 +13,10 @@ import { PLACEHOLDER, type Row } from '../statements.ts';
 import { comparedText, encoded } from './codec.ts';
 import { type Dialect, quote } from './dialect.ts';
 import { columnOf, joinedAs } from './joined.ts';
+import { isSole, type Leads, leading, leadingBeside, nowhere } from './leading.ts';
 import { widthOf } from './long-answers.ts';
 import { comparisonsIn, plannedOf } from './planned.ts';
+import { Relevances } from './relevances.ts';
 import { balanced, successor } from './text.ts';
 
 /** Up to so many bytes, a text is looked through in no time. */
@@ -50,19 +46,19 @@ export class Conditions {
   #lists = 0;
   /** Characters that are held against long texts. */
   #held = 0;
-  /** Written alike wherever it stands, so that it is found out once. */
-  readonly #relevances: { readonly searched: Searched; readonly table: string; readonly sql: string }[] = [];
   readonly #dialect: Dialect;
+  readonly relevances: Relevances;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
+    this.relevances = new Relevances(dialect.words, this.given);
   }
 
-  /** `around`: how many comparisons must hold beside it. */
-  condition(filter: Filter, table: string, around = 0): string {
+  /** `around`: how many comparisons must hold beside it. `leads`: where what is looked up may. */
+  condition(filter: Filter, table: string, around = 0, leads = nowhere): string {
     switch (filter.is) {
       case 'all':
-        return filter.of.length === 0 ? 'TRUE' : `(${this.#all(filter.of, table, around)})`;
+        return filter.of.length === 0 ? 'TRUE' : `(${this.#all(filter.of, table, around, leads)})`;
       case 'any': {
         const parts = filter.of.map((each) => this.condition(each, table, around));
         return parts.length === 0 ? 'FALSE' : `(${balanced(parts, ' OR ')})`;
@@ -71,18 +67,13 @@ export class Conditions {
         // Not NOT: the opposite of "unknown" is to be true.
         return `((${this.condition(filter.of, table)}) IS NOT TRUE)`;
       case 'related': {
-        const { field, where } = filter;
-        return this.#exists(field.target, where, around, (alias) => [
-          `${alias}.${quote(field.target.key.stored)}`,
-          `${table}.${quote(field.column.stored)}`,
-        ]);
+        const { column, target } = filter.field;
+        return this.#related(filter.where, target, target.key, column, table, around, leads);
       }
       case 'some': {
         const { reference, target } = filter.field;
-        return this.#exists(target, filter.where, around, (alias) => [
-          `${alias}.${quote(reference.column.stored)}`,
-          `${table}.${quote(reference.target.key.stored)}`,
-        ]);
+        const { key } = reference.target;
+        return this.#related(filter.where, target, reference.column, key, table, around, leads);
       }
       case 'search':
         return this.#dialect.words.match(filter, table, this.given);
@@ -93,9 +84,11 @@ export class Conditions {
     }
   }
 
-  #all(filters: readonly Filter[], table: string, around: number): string {
+  #all(filters: readonly Filter[], table: string, around: number, leads: Leads): string {
     const { planned, others, comparisons } = plannedOf(filters, around);
-    const parts = planned.map((each) => this.condition(each, table, comparisons - comparisonsIn(each)));
+    const parts = planned.map((each) =>
+      this.condition(each, table, comparisons - comparisonsIn(each), leads),
+    );
     if (others.length > 0) {
       const rest = others.map((each) => this.condition(each, table));
       parts.push(this.#dialect.unplanned(`(${balanced(rest, ' AND ')})`));
@@ -106,7 +99,7 @@ export class Conditions {
   /** A column of a table, or of what is joined to it; of groups of its rows, a part of a time, or what is computed. */
   value(column: Column, table: string): string {
     if (isResult(column)) return this.#result(column, table);
-    if (isRelevance(column)) return this.#relevance(column.searched, table);
+    if (isRelevance(column)) return this.relevances.of(column.searched, table);
     const quoted = columnOf(column, table);
     return isTimePart(column) ? `(${this.#dialect.part(quoted, column)})` : quoted;
   }
@@ -129,20 +122,30 @@ export class Conditions {
     }
   }
 
-  #exists(
-    target: Resource,
+  /** A record of the target matches that has in `far` what the table has in `near`. */
+  #related(
     where: Filter,
+    target: Resource,
+    far: Column,
+    near: Column,
+    table: string,
     around: number,
-    join: (alias: string) => [string, string],
+    leads: Leads,
   ): string {
     // No stored name begins with `_`.
     const alias = `"_${++this.#aliases}"`;
+    const from = `FROM ${quote(target.table)} AS ${alias} WHERE`;
+    const theirs = `${alias}.${quote(far.stored)}`;
+    const own = `${table}.${quote(near.stored)}`;
+    if (this.#dialect.looksUpOnce && isSole(where, target)) {
+      const same = `${own} = (SELECT ${theirs} ${from} ${this.condition(where, alias, around + 1, leading(where, target))})`;
+      return leads(near) ? same : this.#dialect.unplanned(`(${same})`);
+    }
     const alone = this.#aliases > MOST_JOINED ? this.#dialect.unjoined : '';
-    const inner = this.condition(where, alias, around + 1);
+    const inner = this.condition(where, alias, around + 1, leadingBeside(far, where, target));
     // Before the rest: where an index has all that is asked, SQLite comes to what stands behind only for rows that match it.
     const visit = this.#dialect.visit(`${alias}.${quote(target.key.stored)}`);
-    const joined = join(alias).join(' = ');
-    return `EXISTS (SELECT 1 FROM ${quote(target.table)} AS ${alias} WHERE ${joined} AND ${visit}${inner}${alone})`;
+    return `EXISTS (SELECT 1 ${from} ${theirs} = ${own} AND ${visit}${inner}${alone})`;
   }
 
   /** All that is asked of rows, each of which is visited, behind WHERE or AND. */
@@ -253,29 +256,6 @@ export class Conditions {
       });
     }
     return [...joins.values()].join('');
-  }
-
-  /** Every word is in one of the fields: where it is in none of those before, it is in the last. */
-  #relevance(searched: Searched, table: string): string {
-    const known = this.#relevances.find((each) => each.searched === searched && each.table === table);
-    if (known) return known.sql;
-    const { length } = searched.resource.searched;
-    const weights = searched.words.map((word) => {
-      const fields = Array.from({ length: length - 1 }, (_, field) => {
-        const isThere = this.#dialect.words.isIn(searched, word, field, table, this.given);
-        return ` WHEN ${isThere} THEN ${length - field}`;
-      });
-      return fields.length > 0 ? `CASE${fields.join('')} ELSE 1 END` : '1';
-    });
-    // A number alone would be a place among what is selected, where rows are ordered by it.
-    const sql = `(0 + ${weights.join(' + ')})`;
-    this.#relevances.push({ searched, table, sql });
-    return sql;
-  }
-
-  /** What is written from here on, where how relevant a record is has been found out already. */
-  isKnown({ searched }: Relevance, table: string, sql: string): void {
-    this.#relevances.unshift({ searched, table, sql });
   }
 
   /** Rows that come after a place in an order. */

@@ -78,6 +78,8 @@ export interface Dialect {
   perValue(parts: PerValue): string;
   /** Stands among the conditions of rows that are visited, which have this key: before others, or by itself behind `before`. */
   visit(key: string, before?: string): string;
+  /** Whether the one record that a condition can be about is to be looked up once, and not for each row that may lead to it. */
+  readonly looksUpOnce: boolean;
   /** Ends the SELECT of an EXISTS that is to be carried out by itself, and not as a join with all others. */
   readonly unjoined: string;
   /** The same condition, where a statement can be ended before it is found out: by itself, no two conditions on one row are told apart. */

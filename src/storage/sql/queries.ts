@@ -20,6 +20,7 @@ import {
 import { readAs } from './codec.ts';
 import type { Conditions } from './conditions.ts';
 import { type Dialect, quote } from './dialect.ts';
+import { leading, nowhere } from './leading.ts';
 import { heavyOf } from './long-answers.ts';
 
 /** The columns of an answer, of a table where that has to be said. */
@@ -56,8 +57,9 @@ export class Queries {
     const table = quote(resource.table);
     const list = per && (listed ?? this.#conditions.listed(per.values, per.column));
     const order = statement.order ?? [{ column: resource.key, descending: false }];
+    const leads = where && !per ? leading(where, resource, order) : nowhere;
     const conditions = (alias: string): string[] => [
-      ...(where ? [this.#conditions.condition(where, alias)] : []),
+      ...(where ? [this.#conditions.condition(where, alias, 0, leads)] : []),
       ...(statement.after ? [this.#conditions.beyond(order, statement.after, alias)] : []),
       ...(statement.before ? [this.#conditions.beyond(reversed(order), statement.before, alias)] : []),
     ];
@@ -116,7 +118,7 @@ export class Queries {
     const shown = `${key} AS "_found", ${this.#conditions.value(relevance, table)} AS "_relevant"`;
     const conditions = where ? [this.#conditions.condition(where, table)] : [];
     const condition = this.#conditions.ofRows(' WHERE ', conditions, table, resource.key.stored);
-    this.#conditions.isKnown(relevance, table, '"_ranked"."_relevant"');
+    this.#conditions.relevances.isKnown(relevance, table, '"_ranked"."_relevant"');
     return `(SELECT ${shown} FROM ${table}${condition}${once}) AS "_ranked" CROSS JOIN ${table} ON ${key} = "_ranked"."_found"`;
   }
 
@@ -276,9 +278,10 @@ export class Queries {
         return `${readAs(this.#dialect.codecs, column, this.#dialect.extreme(of, quoted, column))} AS ${quote(as)}`;
       }),
     ];
+    const leads = where && !per ? leading(where, resource) : nowhere;
     const conditions = [
       ...(list && parent && !links ? [this.#dialect.among(parent, list)] : []),
-      ...(where ? [this.#conditions.condition(where, table)] : []),
+      ...(where ? [this.#conditions.condition(where, table, 0, leads)] : []),
     ];
     // To count all rows, none of them is visited.
     const isCount = conditions.length === 0 && by.length === 0 && measures.every(({ column }) => !column);

@@ -94,6 +94,7 @@ export const dialect: Dialect = {
   // begins with `_`.
   perValue: ({ columns, table, key, list, joined, belongs, condition, order, limit, offset, most }) =>
     `SELECT ${columns} FROM (SELECT value AS ${quote(PARENT)} FROM json_each(${list})) JOIN ${table} ON ${table}.${key} IN (SELECT "_i".${key} FROM ${table} AS "_i"${joined('"_i"')} WHERE ${belongs('"_i"')}${condition('"_i"')} ORDER BY ${order('"_i"')} LIMIT ${limit}${offset ? ` OFFSET ${offset}` : ''})${joined(table)} ORDER BY ${order(table)}${most}`,
+  looksUpOnce: true,
   // It never joins them.
   unjoined: '',
   // Its process is ended as a whole.

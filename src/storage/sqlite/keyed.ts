@@ -1,9 +1,10 @@
 /** The values that a filter lists, and the rows of a SQLite table that it names by their keys. */
 
 import type { Comparison, Filter } from '../../query/filter.ts';
-import type { Column, Resource } from '../../schema/model.ts';
+import type { Column } from '../../schema/model.ts';
 import { encoded } from '../sql/codec.ts';
 import { quote } from '../sql/dialect.ts';
+import { indexedIn } from '../sql/leading.ts';
 import { PLACEHOLDER, type Table } from '../statements.ts';
 import { dialect } from './dialect.ts';
 import { soughtOf } from './given.ts';
@@ -59,20 +60,6 @@ function isLeading(filter: Filter, resource: Table): boolean {
   if (filter.is === 'all') return filter.of.some((each) => isLeading(each, resource));
   if (filter.is === 'any') return filter.of.every((each) => isLeading(each, resource));
   return (filter.is === 'eq' || filter.is === 'in') && indexedIn(resource).has(filter.column);
-}
-
-const indexed = new WeakMap<Table, ReadonlySet<Column>>();
-
-/** The columns that stand in an index, wherever in it. */
-export function indexedIn(resource: Table): ReadonlySet<Column> {
-  let columns = indexed.get(resource);
-  if (!columns) {
-    const { key, uniques, indexes, references } = resource as Resource;
-    const several = [...uniques, ...indexes].flatMap((each) => each.columns);
-    columns = new Set([key, ...several, ...references.map(({ column }) => column)]);
-    indexed.set(resource, columns);
-  }
-  return columns;
 }
 
 type Keyed = Extract<Filter, { is: Comparison }> | Extract<Filter, { is: 'in' }>;

@@ -7,6 +7,7 @@ import { askedOf, isResult } from '../../query/results.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { indexesOf } from '../evolve/tables.ts';
 import { quote } from '../sql/dialect.ts';
+import { isSole } from '../sql/leading.ts';
 import type { Aggregate, Match, Select, Table } from '../statements.ts';
 import { CARRIED, COMPARED, type Look, lookAt, looksOf, read, SORTED, together } from './texts.ts';
 import { OF_WORDS } from './words.ts';
@@ -274,6 +275,7 @@ function terms(filter: Filter): number {
     case 'startsWith':
       return 2;
     default:
-      return Number.NaN;
+      // What is looked up once is compared as what is given.
+      return 'where' in filter && isSole(filter.where, filter.field.target) ? 1 : Number.NaN;
   }
 }

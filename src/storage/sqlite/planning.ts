@@ -1,9 +1,9 @@
 /** Whether SQLite may take longer to plan a statement than to carry it out: it then is planned elsewhere. */
 
-import { conditionsIn, conditionsOn, type Filter } from '../../query/filter.ts';
+import { conditionsIn, type Filter } from '../../query/filter.ts';
 import { indexesOf } from '../evolve/tables.ts';
+import { mayLead } from '../sql/leading.ts';
 import type { Table } from '../statements.ts';
-import { indexedIn } from './keyed.ts';
 
 /** Joins with so many ways to choose from. */
 const MOST_WAYS = 16;
@@ -71,14 +71,4 @@ function alternativesIn(filter: Filter, resource: Table): number {
     default:
       return 'where' in filter ? alternativesIn(filter.where, filter.field.target) : 0;
   }
-}
-
-function mayLead(filter: Filter, resource: Table): boolean {
-  return conditionsOn(filter).some(
-    (each) =>
-      'column' in each &&
-      each.is !== 'contains' &&
-      each.is !== 'endsWith' &&
-      indexedIn(resource).has(each.column),
-  );
 }
