@@ -14,8 +14,12 @@ export type TurnMessage =
   /** To that one. */
   | { readonly say: 'go' };
 
+/** What a worker waits with: what takes long gives way to what is short, whoever has it. */
+const LONG = 1;
+const SHORT = 2;
+
 /**
- * A file of flags, one for each worker, which all of them map into memory: whether it waits. To look costs nothing, so
+ * A file of flags, one for each worker, which all of them map into memory: whether it waits, and with what. To look costs nothing, so
  * that nothing is sent where nobody waits. The file has no name, and is gone when the process is that opened it. Undefined
  * where there is no room for one.
  */
@@ -35,7 +39,7 @@ export function flagsOf(workers: number): string | undefined {
 /** The side of a worker. What is lost on the way costs nothing but time: who waits looks by itself, too. */
 export class Turn implements OtherWriters {
   readonly #send: (message: TurnMessage) => void;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Map<() => void, number>();
   #flags = new Uint8Array();
   #own = 0;
 
@@ -43,29 +47,35 @@ export class Turn implements OtherWriters {
     this.#send = send;
   }
 
-  wait(again: () => void): () => void {
-    this.#waiting.add(again);
-    this.#flags[this.#own] = 1;
+  wait(again: () => void, isShort: boolean): () => void {
+    this.#waiting.set(again, isShort ? SHORT : LONG);
+    this.#flags[this.#own] = Math.max(...this.#waiting.values());
     return () => {
       this.#waiting.delete(again);
-      if (this.#waiting.size === 0) this.#flags[this.#own] = 0;
+      this.#flags[this.#own] = Math.max(0, ...this.#waiting.values());
     };
   }
 
-  /** The next behind this one, so that everybody has a turn. */
+  /** The next behind this one, so that everybody has a turn; before those that take long, all that are short. */
   done(): void {
     const { length } = this.#flags;
-    for (let step = 1; step < length; step++) {
-      const who = (this.#own + step) % length;
-      if (this.#flags[who] === 0) continue;
-      this.#flags[who] = 0;
-      this.#send({ say: 'next', who });
-      return;
-    }
+    for (const flag of [SHORT, LONG])
+      for (let step = 1; step < length; step++) {
+        const who = (this.#own + step) % length;
+        if (this.#flags[who] !== flag) continue;
+        // What is short is known to wait until it no longer does, so that nothing long begins before.
+        if (flag === LONG) this.#flags[who] = 0;
+        this.#send({ say: 'next', who });
+        return;
+      }
   }
 
   get areWaiting(): boolean {
-    return this.#flags.some((flag, who) => flag === 1 && who !== this.#own);
+    return this.#flags.some((flag, who) => flag > 0 && who !== this.#own);
+  }
+
+  get areShortWaiting(): boolean {
+    return this.#flags.some((flag, who) => flag === SHORT && who !== this.#own);
   }
 
   heard(message: Exclude<TurnMessage, { say: 'next' }>): void {
@@ -75,7 +85,7 @@ export class Turn implements OtherWriters {
     }
     // It was quicker by itself: then it is somebody else's turn.
     else if (this.#waiting.size === 0) this.done();
-    else for (const again of [...this.#waiting]) again();
+    else for (const again of [...this.#waiting.keys()]) again();
   }
 }
 

@@ -22,11 +22,11 @@ function processes(count: number) {
   }
   const of = (at: number) => all[at] as Turn;
   /** Waits, and is told once. */
-  const wait = (at: number) => {
+  const wait = (at: number, isShort = true) => {
     const withdraw = of(at).wait(() => {
       withdraw();
       told.push(at);
-    });
+    }, isShort);
     return withdraw;
   };
   return { told, of, wait };
@@ -129,6 +129,92 @@ test('one that takes long and comes to nothing at first keeps its place before t
   expect(done).toEqual(deadlines);
 });
 
+test('all that is short and waits when one that takes long ends comes before the next that does, however much it is', async () => {
+  const done: string[] = [];
+  const ends: (() => void)[] = [];
+  const queue = new WriteQueue((batch, isAlone) => {
+    if (!isAlone && batch[0]?.steps === 'many') return batch.map(() => 'alone');
+    if (!isAlone) return batch.map(() => ({ result: done.push('short') }));
+    return new Promise((resolve) => {
+      ends.push(() => resolve([{ result: done.push('long') }]));
+    });
+  }, 1000);
+  const add = (steps: 'one' | 'many') => queue.add(function* () {}, steps, Number.POSITIVE_INFINITY);
+  const long = [add('many'), add('many')];
+  while (ends.length === 0) await Bun.sleep(1);
+  // More than go together.
+  const short = Array.from({ length: 450 }, () => add('one'));
+  ends[0]?.();
+  await Promise.all(short);
+  while (ends.length === 1) await Bun.sleep(1);
+  ends[1]?.();
+  await Promise.all(long);
+  expect([done[0], done.lastIndexOf('short'), done[451]]).toEqual(['long', 450, 'long']);
+});
+
+test('one that takes long gives way to what is short in other processes, but not for ever', async () => {
+  const { of } = processes(3);
+  /** Asks again whenever it is told, as one does that still finds the file taken. */
+  const keepWaiting = (at: number, isShort: boolean) => {
+    let withdraw = () => {};
+    const ask = () => {
+      withdraw();
+      withdraw = of(at).wait(ask, isShort);
+    };
+    ask();
+    return () => withdraw();
+  };
+  const done: string[] = [];
+  const queueOf = (holdMs: number) =>
+    new WriteQueue(
+      (batch, isAlone) => {
+        if (!isAlone && batch[0]?.steps === 'many') return batch.map(() => 'alone');
+        done.push(isAlone ? 'long' : 'short');
+        const outcomes = batch.map(() => ({ result: undefined }));
+        return isAlone ? Promise.resolve(outcomes) : outcomes;
+      },
+      holdMs,
+      of(0),
+    );
+  const queue = queueOf(60_000);
+  const add = (steps: 'one' | 'many', to = queue) => to.add(function* () {}, steps, Number.POSITIVE_INFINITY);
+  const withdraw = keepWaiting(1, true);
+  const long = add('many');
+  await Bun.sleep(50);
+  expect(done).toEqual([]);
+  // What is short in its own does not wait for that.
+  await add('one');
+  expect(done).toEqual(['short']);
+  withdraw();
+  await long;
+  // Others that take long are no better.
+  keepWaiting(2, false);
+  await add('many');
+  keepWaiting(1, true);
+  await add('many', queueOf(0));
+  expect(done).toEqual(['short', 'long', 'long', 'long']);
+});
+
+test('after another process has written for long, what is short comes first', async () => {
+  const tried: string[] = [];
+  let isTaken = true;
+  const queue = new WriteQueue((batch, isAlone) => {
+    if (!isAlone && batch[0]?.steps === 'many') return batch.map(() => 'alone');
+    tried.push(isAlone ? 'long' : 'short');
+    const outcomes = isTaken ? undefined : batch.map(() => ({ result: undefined }));
+    return isAlone ? Promise.resolve(outcomes) : outcomes;
+  }, 60_000);
+  const add = (steps: 'one' | 'many') => queue.add(function* () {}, steps, Number.POSITIVE_INFINITY);
+  const long = add('many');
+  while (tried.length === 0) await Bun.sleep(1);
+  const short = add('one');
+  await Bun.sleep(200);
+  isTaken = false;
+  const before = tried.length;
+  await Promise.all([short, long]);
+  expect(tried.slice(before)).toEqual(['short', 'long']);
+});
+
 test('while another process writes, it stays the turn of what asked first: chance would have the others wait', async () => {
   const tried: string[] = [];
   let isTaken = false;
@@ -189,11 +275,22 @@ test('who holds the file hears that another process waits for it', async () => {
   expect([...told, await written] as unknown[]).toEqual([false, true, false, 'written']);
 });
 
+test('what is short has its turn before what takes long', () => {
+  const { told, of, wait } = processes(4);
+  wait(1, false);
+  wait(2, true);
+  expect(of(0).areShortWaiting).toBe(true);
+  expect(of(2).areShortWaiting).toBe(false);
+  of(0).done();
+  of(2).done();
+  expect(told).toEqual([2, 1]);
+});
+
 test('those who wait have their turns one after the other', () => {
   const { told, of, wait } = processes(4);
   // Nobody waits, and nobody is told.
   of(0).done();
-  const withdrawals = [0, 2, 3].map(wait);
+  const withdrawals = [0, 2, 3].map((at) => wait(at));
   of(1).done();
   of(2).done();
   expect(told).toEqual([2, 3]);

@@ -12,6 +12,8 @@ const MOST_WAITING = 10_000;
 const MOST_TOGETHER = 200;
 /** How often those that wait for another process ask whether it is done. */
 const POLL_MS = 1;
+/** The same of those that take long: when the file is free, what is short and waits in other processes has come first by then. */
+const LONG_POLL_MS = 10;
 /** How late those that wait for a long write hear of their own deadline. */
 const EXPIRY_MS = 25;
 /** Beyond the hold that another node allows its writes: it takes a moment to end one. */
@@ -51,11 +53,13 @@ export type Commit = (
 /** The other processes that write to the same file, where somebody tells them of each other. */
 export interface OtherWriters {
   /** Calls back when it may be this one's turn; what it returns makes it nobody's. */
-  wait(again: () => void): () => void;
+  wait(again: () => void, isShort: boolean): () => void;
   /** Told when this process has let go of the file. */
   done(): void;
   /** Whether one of them waits, as far as they tell. */
   readonly areWaiting: boolean;
+  /** Whether one of them waits with what is short. */
+  readonly areShortWaiting: boolean;
 }
 
 export class WriteQueue {
@@ -68,8 +72,10 @@ export class WriteQueue {
   #long: Entry[] = [];
   #isUnderWay = false;
   #wasLong = false;
-  /** How many of those that were left of a batch are to be settled before it is the turn of what takes long. */
+  /** How many of those that wait are to be settled before it is the turn of what takes long. */
   #left = 0;
+  /** Since when it is the turn of what takes long. */
+  #dueSince: number | undefined;
   /** Since when others have been in the way. */
   #busySince: number | undefined;
   /** When it was looked last whether somebody has waited for too long. */
@@ -100,7 +106,9 @@ export class WriteQueue {
   #flush(): void {
     if (this.#isUnderWay) return;
     const now = performance.now();
-    const isAlone = this.#turnOfLong(now);
+    const isTheirTurn = this.#turnOfLong(now);
+    const isAlone = isTheirTurn && !this.#givesWay(now);
+    if (isTheirTurn && !isAlone && this.#entries.length === 0) return this.#awaitTurn();
     const batch = isAlone ? this.#long.splice(0, 1) : this.#entries.splice(0, MOST_TOGETHER);
     this.#wasLong = isAlone;
     // What has waited for too long is not begun: nobody may be told of a failure that then succeeds.
@@ -118,12 +126,23 @@ export class WriteQueue {
     this.#entries.length + this.#long.length > 0 || this.#others?.areWaiting === true;
 
   /**
-   * One that takes long and all that came together of the others take turns: several that turn out to take long, one in each
+   * One that takes long and all that wait by then of the others take turns: several that turn out to take long, one in each
    * batch, would otherwise all be carried out before what is short and came with them.
    */
   #turnOfLong(now: number): boolean {
     while (this.#long[0] && expired(this.#long[0], now)) this.#long.shift();
-    return this.#long.length > 0 && (this.#entries.length === 0 || (!this.#wasLong && this.#left === 0));
+    this.#left = Math.min(this.#left, this.#entries.length);
+    if (this.#long.length === 0 || this.#entries.length === 0) return this.#long.length > 0;
+    // What another process writes meanwhile takes long itself.
+    const wasBusy = this.#busySince !== undefined && now - this.#busySince > EXPIRY_MS;
+    return !this.#wasLong && this.#left === 0 && !wasBusy;
+  }
+
+  /** To what is short in other processes: each of these might have one that takes long, and all of them would come first. */
+  #givesWay(now: number): boolean {
+    this.#dueSince ??= now;
+    // Where there is always something short, what takes long is not to wait for ever.
+    return this.#others?.areShortWaiting === true && now - this.#dueSince < this.#patienceMs;
   }
 
   #await(batch: readonly Entry[], isAlone: boolean, outcomes: Promise<readonly Outcome[] | undefined>): void {
@@ -158,6 +177,7 @@ export class WriteQueue {
       return;
     }
     this.#busySince = undefined;
+    if (isAlone) this.#dueSince = undefined;
     this.#others?.done();
     const again: Entry[] = [];
     batch.forEach((entry, index) => {
@@ -168,7 +188,7 @@ export class WriteQueue {
       else entry.resolve(outcome.result);
     });
     (isAlone ? this.#long : this.#entries).unshift(...again);
-    if (isAlone) this.#left = 0;
+    if (isAlone) this.#left = this.#entries.length;
     else this.#left = this.#left === 0 ? again.length : Math.max(0, this.#left - batch.length + again.length);
     this.#goOn();
   }
@@ -194,12 +214,14 @@ export class WriteQueue {
       withdraw?.();
       this.#flush();
     };
-    const timer = setTimeout(again, POLL_MS);
-    const withdraw = this.#others?.wait(again);
+    const isShort = this.#entries.length > 0;
+    const timer = setTimeout(again, isShort ? POLL_MS : LONG_POLL_MS);
+    const withdraw = this.#others?.wait(again, isShort);
   }
 
   #failed(batch: readonly Entry[], error: unknown): void {
     this.#busySince = undefined;
+    this.#dueSince = undefined;
     for (const { reject } of batch) reject(error);
     this.#goOn();
   }
