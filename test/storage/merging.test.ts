@@ -5,11 +5,13 @@ import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { among } from '../../src/query/filter.ts';
 import type { Resource } from '../../src/schema/model.ts';
+import { control } from '../../src/storage/sqlite/asking.ts';
 import { Merging } from '../../src/storage/sqlite/merging.ts';
-import { StatementProcess } from '../../src/storage/sqlite/process.ts';
+import { ProcessFault, StatementProcess } from '../../src/storage/sqlite/process.ts';
 import { ProcessWriter } from '../../src/storage/sqlite/process-writer.ts';
 import { mergingOf, splitsWords } from '../../src/storage/sqlite/words.ts';
-import type { Outcome } from '../../src/storage/sqlite/write-queue.ts';
+import type { Outcome, Waiting } from '../../src/storage/sqlite/write-queue.ts';
+import type { Row } from '../../src/storage/statements.ts';
 import type { Program } from '../../src/storage/storage.ts';
 import { APART, openApp } from '../app.ts';
 import { Folder } from '../process.ts';
@@ -130,23 +132,38 @@ describe('another process', () => {
     const writer = new ProcessWriter({ ...options, isLogLong: () => true });
     const titles = ['one', 'two', 'three'];
     const came: string[] = [];
-    for (const title of titles) {
+    const write = async (set: Row) => {
       function* program(): Program<void> {
         const where = among(
           book.key,
           Array.from({ length: 5_000 }, (_, at) => 10_001 + at),
         );
-        yield [{ do: 'update', resource: book, set: { title }, where, counts: true, isSilent: true }];
+        yield [{ do: 'update', resource: book, set, where, counts: true, isSilent: true }];
       }
+      const waiting: Waiting = { program, steps: 'many', deadline: performance.now() + 60_000 };
       for (let outcome: Outcome | undefined = 'again'; outcome === 'again'; came.push(kindOf(outcome)))
-        [outcome] =
-          (await writer.commit(
-            { program, steps: 'many', deadline: performance.now() + 60_000 },
-            () => false,
-          )) ?? [];
-    }
+        [outcome] = (await writer.commit(waiting, () => false)) ?? [];
+    };
+    for (const title of titles) await write({ title });
+    // Nor does anybody wait who changes no words, or for what cannot be merged.
+    came.push('others');
+    const { ask } = StatementProcess.prototype;
+    const damaged = { code: 'SQLITE_CORRUPT_VTAB', message: 'malformed', at: 1, inTransaction: false };
+    using spy = spyOn(StatementProcess.prototype, 'ask').mockImplementation(function (
+      this: StatementProcess,
+      group,
+    ) {
+      const isPortion = group.some(({ sql }) => sql.includes("'merge'"));
+      return isPortion ? Promise.reject(new ProcessFault(damaged)) : ask.call(this, group);
+    });
+    await write({ seen: 1 });
+    await write({ title: 'three' });
+    spy.mockRestore();
     writer.close();
-    expect(came).toEqual(['done', 'again', 'done', 'again', 'done']);
+    expect(came).toEqual([
+      ...['done', 'again', 'again', 'done', 'again', 'again', 'done', 'others'],
+      ...['done', 'again', 'done'],
+    ]);
     const app = await open();
     const counts = await Promise.all(
       titles.map((title) => app.rest('GET', `/books?search=${title}&aggregate=count`)),
@@ -159,14 +176,22 @@ describe('another process', () => {
     const [book] = modelOf(sdl).resources as [Resource];
     const settings = () =>
       Object.fromEntries(inFile((db, words) => db.query(`SELECT k, v FROM "${words}_config"`).values()));
-    inFile((db, words) => {
-      for (const putOff of mergingOf(book).putOff) db.run(putOff);
-      const insert = db.query(`INSERT INTO "${words}" (rowid, "words") VALUES (?, '0gone')`);
-      for (let id = 100_000; id < 100_040; id++) insert.run(id);
-      for (const inTime of mergingOf(book).inTime) db.run(inTime);
-    });
+    const leave = (first: number) =>
+      inFile((db, words) => {
+        for (const putOff of mergingOf(book).putOff) db.run(putOff);
+        const insert = db.query(`INSERT INTO "${words}" (rowid, "words") VALUES (?, '0gone')`);
+        for (let id = first; id < first + 40; id++) insert.run(id);
+        for (const inTime of mergingOf(book).inTime) db.run(inTime);
+      });
+    leave(100_000);
     expect(settings()).toMatchObject({ automerge: 0, crisismerge: 1_000 });
     const app = await open();
+    expect((await app.rest('POST', '/books', { title: 'one' })).status).toBe(201);
+    expect(await noted()).toEqual(expect.arrayContaining(['a little', 'in time']));
+    // One that ends later is not forgotten, either.
+    leave(101_000);
+    const { now } = performance;
+    using _ = spyOn(performance, 'now').mockImplementation(() => now.call(performance) + 61_000);
     expect((await app.rest('POST', '/books', { title: 'one' })).status).toBe(201);
     expect(await noted()).toEqual(expect.arrayContaining(['a little', 'in time']));
     await app.close();
@@ -207,7 +232,55 @@ describe('another process', () => {
     merging.leave(book, 70);
     await Bun.sleep(50);
     process.end(new Error('the test is over'));
-    expect([asked, merging.isBehind]).toEqual([[], false]);
+    expect([asked, merging.isBehind(book)]).toEqual([[], false]);
+  });
+
+  test('takes those first that have the most', async () => {
+    const two =
+      'type Ant @resource @search(fields: ["name"]) { id: ID!  name: String } type Bee @resource @search(fields: ["name"]) { id: ID!  name: String }';
+    const [ant, bee] = modelOf(two).resources as [Resource, Resource];
+    const asked: string[] = [];
+    const process = { ask: (group: { sql: string }[]) => Promise.reject(asked.push(group[1]?.sql ?? '')) };
+    const options = { using: (work: any) => work(process), isWriting: () => true, isLogLong: () => false };
+    const merging = new Merging(options);
+    merging.leave(ant, 5);
+    merging.leave(bee, 70);
+    await merging.little().catch(() => {});
+    merging.close();
+    expect(asked).toEqual(mergingOf(bee).little.slice(0, 1));
+  });
+
+  test('has short writes wait for a little where each would leave one more of too many', async () => {
+    const [book] = modelOf(sdl).resources as [Resource];
+    await (await open()).close();
+    inFile((db, words) => {
+      for (const putOff of mergingOf(book).putOff) db.run(putOff);
+      const insert = db.query(`INSERT INTO "${words}" (rowid, "words") VALUES (?, ?)`);
+      // Each of them has a page of its own.
+      const textOf = (id: number) => Array.from({ length: 400 }, (_, at) => `0w${at}x${id}`).join(' ');
+      for (let id = 300_000; id < 300_600; id++) insert.run(id, textOf(id));
+    });
+    const { ask } = StatementProcess.prototype;
+    using merges = spyOn(StatementProcess.prototype, 'ask').mockImplementation(function (
+      this: StatementProcess,
+      group,
+    ) {
+      // As where others leave as much meanwhile.
+      return ask.call(
+        this,
+        group.map((each) => ({ ...each, sql: each.sql.replace("('merge', 250)", "('merge', 1)") })),
+      );
+    });
+    using waits = spyOn(ProcessWriter.prototype, 'mergeLittle');
+    const app = await open();
+    for (let tries = 0; tries < 200 && waits.mock.calls.length === 0; tries++) {
+      expect((await app.rest('POST', '/books', { title: 'one' })).status).toBe(201);
+      await Bun.sleep(5);
+    }
+    merges.mockRestore();
+    expect(waits.mock.calls.length).toBeGreaterThan(0);
+    await noted();
+    await app.close();
   });
 
   test('goes on after a portion has failed', async () => {
@@ -237,5 +310,19 @@ describe('another process', () => {
     const { status } = await app.rest(...many('DELETE', 15_000));
     await app.close();
     expect(status).toBe(200);
+    const [book] = modelOf(sdl).resources as [Resource];
+    const process = new StatementProcess({ command: APART, path }, 'writer', () => {});
+    const merging = new Merging({
+      using: (work) => work(process),
+      isWriting: () => true,
+      isLogLong: () => false,
+    });
+    merging.leave(book, 70);
+    expect([await merging.little(), merging.isBehind(book)]).toEqual([true, false]);
+    merging.close();
+    // Nothing is left open for whoever writes next.
+    const [begun] = await process.ask(['BEGIN IMMEDIATE', 'ROLLBACK'].map(control));
+    expect(begun).toEqual([]);
+    process.end(new Error('the test is over'));
   });
 });

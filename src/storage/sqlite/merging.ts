@@ -4,10 +4,12 @@ import type { Resource } from '../../schema/model.ts';
 import type { Row } from '../statements.ts';
 import { CHECKPOINT, control } from './asking.ts';
 import { ProcessFault, type StatementProcess } from './process.ts';
-import { mergingOf } from './words.ts';
+import { ANY_SEGMENTS, mergingOf } from './words.ts';
 
 /** A search looks into each of them. */
 const MOST_SEGMENTS = 64;
+/** Each short write leaves one more meanwhile: half of those from which on FTS5 merges all of them in whichever write that is. */
+const MANY_SEGMENTS = ANY_SEGMENTS / 2;
 /** For others to write in, unless the last portion took longer: then as long. */
 const PAUSE_MS = 10;
 const FAILED_MS = 1_000;
@@ -29,14 +31,26 @@ export class Merging {
   readonly #left = new Map<Resource, number>();
   #isUnderWay = false;
   #isClosed = false;
+  /** Until then a transaction is open in the process, which nobody else may begin in. */
+  #portion: Promise<unknown> | undefined;
 
   constructor(options: MergingOptions) {
     this.#options = options;
   }
 
-  /** Whether who would leave more is to merge some first. */
-  get isBehind(): boolean {
-    return [...this.#left.values()].some((segments) => segments > MOST_SEGMENTS);
+  /** Whether who would leave more of them is to merge some first. */
+  isBehind(resource: Resource): boolean {
+    return (this.#left.get(resource) ?? 0) > MOST_SEGMENTS;
+  }
+
+  /** Whether everybody is to. */
+  get isFarBehind(): boolean {
+    return this.#left.size > 0 && Math.max(...this.#left.values()) > MANY_SEGMENTS;
+  }
+
+  /** When what is under way is done, whatever comes of it. */
+  async settled(): Promise<void> {
+    await this.#portion?.catch(() => {});
   }
 
   /** A write was committed that has left so many segments. */
@@ -47,12 +61,15 @@ export class Merging {
     if (!this.#isUnderWay) this.#mergeAll();
   }
 
-  /** False when somebody else is writing. */
-  little(): Promise<boolean> {
-    const [resource] = this.#left.keys();
-    return resource
-      ? this.#options.using((process) => this.#merge(resource, process))
-      : Promise.resolve(true);
+  /** Of these, or of those that have the most. False when somebody else is writing. */
+  little(of?: Resource): Promise<boolean> {
+    const portion = this.settled().then(() => {
+      const [[most] = []] = [...this.#left].toSorted(([, one], [, other]) => other - one);
+      const resource = of ?? most;
+      return resource ? this.#options.using((process) => this.#merge(resource, process)) : true;
+    });
+    this.#portion = portion;
+    return portion;
   }
 
   close(): void {
@@ -70,7 +87,7 @@ export class Merging {
         if (!this.#options.isWriting()) await this.little();
         pause = Math.max(PAUSE_MS, performance.now() - begun);
       } catch {
-        // The process has been ended with a write, or the disk is full: whoever writes is told. Until all is merged, nobody else merges.
+        // The process has been ended with a write, or the disk is full: then writes fail, too. Until all is merged, nobody else merges.
         pause = FAILED_MS;
       }
     }
@@ -93,8 +110,10 @@ export class Merging {
       if (!(error instanceof ProcessFault)) throw error;
       if (error.isBusy) return false;
       // A newer file keeps these words no longer.
-      if (error.code === 'SQLITE_ERROR') this.#left.delete(resource);
-      throw error;
+      if (error.code !== 'SQLITE_ERROR') throw error;
+      this.#left.delete(resource);
+      await process.ask([control('ROLLBACK')]);
+      return true;
     }
   }
 }

@@ -29,6 +29,9 @@ const WRITE_WORDS = [control('SAVEPOINT words'), control('RELEASE words')];
 const COMMIT = control('COMMIT');
 const ROLLBACK = control('ROLLBACK');
 
+/** Thrown out of a write that would leave more to merge, where there is too much already. */
+const BEHIND = new Error('words are to be merged before');
+
 export interface WriterOptions {
   readonly launch: Launch;
   readonly model: Model;
@@ -48,6 +51,8 @@ export class ProcessWriter {
   #underWay = 0;
   #isWriting = false;
   readonly #merging: Merging;
+  /** Writes that wait until these words are merged: only when they come to their changes it is known whose words they change. */
+  readonly #heldBack = new WeakMap<Waiting, Resource>();
 
   constructor(options: WriterOptions) {
     this.#options = options;
@@ -60,8 +65,21 @@ export class ProcessWriter {
 
   /** Undefined when another process is writing. It may take as long as its deadline and the hold allow. */
   async commit(write: Waiting, isWanted: () => boolean): Promise<readonly Outcome[] | undefined> {
-    if (this.#merging.isBehind) return (await this.#merging.little()) ? ['again'] : undefined;
-    const outcomes = await this.#using((process) => this.#write(process, write, isWanted));
+    const behind = this.#heldBack.get(write);
+    let isBehind = (resource: Resource) => this.#merging.isBehind(resource);
+    if (behind && isBehind(behind)) {
+      const isMerged = await this.#merging.little(behind).catch(() => undefined);
+      if (isMerged !== undefined) return isMerged ? ['again'] : undefined;
+      // What cannot be merged, as where the index is damaged, keeps nobody from writing.
+      isBehind = () => false;
+    }
+    this.#isWriting = true;
+    const outcomes = await this.#merging
+      .settled()
+      .then(() => this.#using((process) => this.#write(process, write, isWanted, isBehind)))
+      .finally(() => {
+        this.#isWriting = false;
+      });
     // Within the commit it would take seconds after a long write, beyond its deadline, and nobody would be told meanwhile.
     if (this.#options.isLogLong()) this.checkpoint().catch(() => {});
     return outcomes;
@@ -71,13 +89,13 @@ export class ProcessWriter {
     process: StatementProcess,
     write: Waiting,
     isWanted: () => boolean,
+    isBehind: (resource: Resource) => boolean,
   ): Promise<readonly Outcome[] | undefined> {
-    const transaction = new Transaction(this.#options, process, write, isWanted);
-    this.#isWriting = true;
+    const transaction = new Transaction(this.#options, process, write, isWanted, isBehind);
     try {
       return await transaction.commit();
     } finally {
-      this.#isWriting = false;
+      if (transaction.behind) this.#heldBack.set(write, transaction.behind);
       // However it has ended: nobody knows of a commit whose answer did not come.
       for (const [resource, segments] of transaction.unmerged) this.#merging.leave(resource, segments);
     }
@@ -86,6 +104,15 @@ export class ProcessWriter {
   /** What a server that is gone has left of these is merged, too. */
   mergeLeft(resources: readonly Resource[]): void {
     for (const resource of resources) this.#merging.leave(resource, 1);
+  }
+
+  /** Whether so many segments are left that short writes, each of which leaves another one, are to wait for a little. */
+  get isFarBehind(): boolean {
+    return this.#merging.isFarBehind;
+  }
+
+  async mergeLittle(): Promise<void> {
+    await this.#merging.little().catch(() => {});
   }
 
   /** Carries the log over into the file. */
@@ -135,6 +162,7 @@ class Transaction {
   readonly #process: StatementProcess;
   readonly #write: Waiting;
   readonly #isWanted: () => boolean;
+  readonly #isBehind: (resource: Resource) => boolean;
   readonly #timers: Timer[] = [];
   #endedBy: DuetError | undefined;
   /** SQLite has rolled it back by itself, such as for a trigger that has raised ROLLBACK. */
@@ -143,8 +171,17 @@ class Transaction {
   #outdated: ReadonlySet<string> = new Set();
   /** Those whose words are not merged meanwhile, and in how many segments they are by its end. */
   readonly unmerged = new Map<Resource, number>();
+  /** Those that it would have left more of, where there is too much already. */
+  behind: Resource | undefined;
 
-  constructor(options: WriterOptions, process: StatementProcess, write: Waiting, isWanted: () => boolean) {
+  constructor(
+    options: WriterOptions,
+    process: StatementProcess,
+    write: Waiting,
+    isWanted: () => boolean,
+    isBehind: (resource: Resource) => boolean,
+  ) {
+    this.#isBehind = isBehind;
     this.#options = options;
     this.#process = process;
     this.#write = write;
@@ -163,6 +200,10 @@ class Transaction {
       outcome = await this.#drive(program);
       if (isResult(outcome)) await this.#writeWords();
     } catch (error) {
+      if (error === BEHIND) {
+        await this.#process.ask([ROLLBACK]);
+        return ['again'];
+      }
       if (!this.#endedBy || error !== this.#endedBy) throw error;
       // The system has let go of the file when it is gone.
       await this.#process.exited;
@@ -210,6 +251,10 @@ class Transaction {
     for (const statement of statements) {
       const resource = changesWords(statement);
       if (!resource || this.unmerged.has(resource)) continue;
+      if (this.#isBehind(resource)) {
+        this.behind = resource;
+        throw BEHIND;
+      }
       try {
         await this.#process.ask(mergingOf(resource).putOff.map(control));
         this.unmerged.set(resource, 0);

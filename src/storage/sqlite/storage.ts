@@ -5,6 +5,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { inBatch } from '../../base/batch.ts';
 import type { Metrics } from '../../base/metrics.ts';
+import type { Soon } from '../../base/soon.ts';
 import type { Model, Resource } from '../../schema/model.ts';
 import type { Evolvable, Session } from '../evolve/database.ts';
 import { ownTables } from '../evolve/tables.ts';
@@ -48,6 +49,8 @@ import {
 /** Another node may be changing tables, which takes as long as it takes. */
 const EVOLUTION_TIMEOUT_MS = 600_000;
 const EVOLUTION_POLL_MS = 50;
+/** How often it is looked for what a server that is gone has left: it may have written after the last look. */
+const LEFT_MS = 60_000;
 
 export interface SqliteOptions {
   /** A file path, or `:memory:`. */
@@ -89,8 +92,9 @@ export class SqliteStorage implements Storage, Evolvable {
   #hasLooked: boolean;
   readonly #snapshots: Snapshots;
   readonly #queue: WriteQueue;
-  /** Whose words have not been looked at. */
-  #searched: readonly Resource[];
+  readonly #searched: readonly Resource[];
+  /** When it is looked again for words that other servers have left to merge. */
+  #lookAgain = 0;
 
   constructor(options: SqliteOptions) {
     const { path, model, trace, readOnly = false, apart, holdMs, others, slowMs, sync } = options;
@@ -278,15 +282,22 @@ export class SqliteStorage implements Storage, Evolvable {
     const [first] = batch;
     if (isAlone && first && this.#writer)
       return this.#writer.commit(first, isWanted).finally(() => this.#bounds.recount());
+    if (this.#writer?.isFarBehind) return this.#writer.mergeLittle().then(() => this.#commitShort(batch));
+    return this.#commitShort(batch);
+  };
+
+  #commitShort(batch: readonly Waiting[]): Soon<readonly Outcome[] | undefined> {
     // To carry a log over that has become long would stop the process; in the background another one does it.
     const isLong = this.#snapshot !== undefined && this.#snapshot.logFrames > LONG_LOG_FRAMES;
     const log = this.#pace.isSlow || isLong ? this.#logInBackground() : undefined;
     return log ? this.#commitInBackground(log, batch) : this.#commitHere(batch);
-  };
+  }
 
   #mergeLeft(): void {
-    if (this.#searched.length > 0) this.#writer?.mergeLeft(unmergedIn(this.#database, this.#searched));
-    this.#searched = [];
+    const now = performance.now();
+    if (!this.#writer || this.#searched.length === 0 || now < this.#lookAgain) return;
+    this.#lookAgain = now + LEFT_MS;
+    this.#writer.mergeLeft(unmergedIn(this.#database, this.#searched));
   }
 
   #commitHere(batch: readonly Waiting[]): readonly Outcome[] | undefined {

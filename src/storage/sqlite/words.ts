@@ -20,7 +20,7 @@ const MOST_SEGMENTS = 16;
 /** So many are left at the most where there is nothing to merge: fewer than it merges, on each of a few levels. */
 const SETTLED = 2 * MOST_SEGMENTS;
 /** More than one write comes to, and half of those that FTS5 can count. */
-const ANY_SEGMENTS = 1_000;
+export const ANY_SEGMENTS = 1_000;
 /** In some hundredths of a second. */
 const PAGES_MERGED = 250;
 

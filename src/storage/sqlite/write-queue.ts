@@ -108,7 +108,10 @@ export class WriteQueue {
     const now = performance.now();
     const isTheirTurn = this.#turnOfLong(now);
     const isAlone = isTheirTurn && !this.#givesWay(now);
-    if (isTheirTurn && !isAlone && this.#entries.length === 0) return this.#awaitTurn();
+    if (isTheirTurn && !isAlone && this.#entries.length === 0) {
+      this.#awaitTurn();
+      return;
+    }
     const batch = isAlone ? this.#long.splice(0, 1) : this.#entries.splice(0, MOST_TOGETHER);
     this.#wasLong = isAlone;
     // What has waited for too long is not begun: nobody may be told of a failure that then succeeds.
