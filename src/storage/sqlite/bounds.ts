@@ -17,6 +17,7 @@ import {
 import { answeredOf, BYTES, countOf, FEW_SOUGHT, givenTo, soughtOf } from './given.ts';
 import { costOfLists, keyIn, named, numbersIn, seeksIn } from './keyed.ts';
 import { LookCost } from './look-cost.ts';
+import { Others } from './others.ts';
 import { looksAt, type Plan, planOf, type Reading } from './plan.ts';
 import { isLongToPlan } from './planning.ts';
 import { costOfSearch } from './search-cost.ts';
@@ -66,6 +67,7 @@ export class Bounds implements Allowance {
   readonly #looks: LookCost;
   readonly #writes: WriteCost;
   readonly #isShared: boolean;
+  readonly #others: Others;
   #wasLongUntil = 0;
 
   /** `isShared`: others write too, of which nobody here knows how much. */
@@ -73,6 +75,7 @@ export class Bounds implements Allowance {
     this.#database = database;
     this.#isShared = isShared;
     this.#sizes = new Sizes(database);
+    this.#others = new Others(database);
     this.#looks = new LookCost(database, this.#sizes);
     this.#writes = new WriteCost(database, this.#sizes);
   }
@@ -120,9 +123,17 @@ export class Bounds implements Allowance {
 
   readonly #longest = (now: number) => (now < this.#wasLongUntil ? DOUBTFUL.within : LONGEST_MS);
 
-  /** After others have written, nobody knows how much. */
+  /** After a long write, nobody knows how much it was. */
   recount(): void {
     this.#sizes.outdate();
+  }
+
+  /** What others have written: nobody knows how much, nor whether the indexes are still there that plans rely on. */
+  look(): void {
+    const changed = this.#others.look();
+    if (changed === 'schema') this.#plans.clear();
+    // Where others always write, nothing is taken for certain that hangs on how much there is.
+    if (changed !== 'nothing' && !this.#isShared) this.#sizes.outdateSoon();
   }
 
   readonly wasLong = (sql: string) => {

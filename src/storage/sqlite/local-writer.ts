@@ -66,6 +66,7 @@ export class LocalWriter {
   look(anew = false): void {
     const [[version] = []] = this.#runner.prepare('PRAGMA data_version').values();
     if (version === this.#looked && !anew) return;
+    this.#bounds?.look();
     this.#runner.outdated = outdatedOf(this.#model, this.#runner.prepare(LOOK).all() as Row[]);
     this.#runner.hasTriggers = this.#runner.prepare(TRIGGERS).values().length > 0;
     this.#looked = version;

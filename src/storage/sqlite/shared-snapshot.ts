@@ -13,12 +13,15 @@ export class SharedSnapshot {
   readonly #index: WalIndex;
   readonly #begin: () => void;
   readonly #commit: () => void;
+  readonly #look: () => void;
   #isOpen = false;
   #isEnding = false;
 
-  constructor(database: Database, index: WalIndex) {
+  /** `look` is called where somebody has committed since the last snapshot, within the new one. */
+  constructor(database: Database, index: WalIndex, look: () => void) {
     this.#database = database;
     this.#index = index;
+    this.#look = look;
     const [begin, commit] = [database.query('BEGIN'), database.query('COMMIT')];
     this.#begin = () => begin.run();
     this.#commit = () => commit.run();
@@ -34,10 +37,12 @@ export class SharedSnapshot {
       if (this.#index.isSame) return;
       this.end();
     }
+    const isNew = !this.#index.isSame;
     // Before the transaction, which sees what was committed up to its first read.
     this.#index.look();
     this.#begin();
     this.#isOpen = true;
+    if (isNew) this.#look();
     if (this.#isEnding) return;
     this.#isEnding = true;
     afterBatch(() => {

@@ -19,6 +19,7 @@ export const MOST_AT_ONCE = 400_000;
 const COUNTED = 100_000;
 /** How long a table counts as small without being looked at again. */
 const RECOUNT_MS = 5_000;
+const RECOUNT_SOON_MS = 250;
 
 export class Sizes {
   readonly #database: Database;
@@ -26,6 +27,7 @@ export class Sizes {
   readonly #held = new Map<string, Held>();
   #bytes = 0;
   #recountAt = 0;
+  #recountedAt = 0;
   #measured = 0;
   #measureAgain = 0;
 
@@ -108,6 +110,11 @@ export class Sizes {
     this.#recountAt = 0;
   }
 
+  /** The same where they may write all the time: to count takes as long as many a read. */
+  outdateSoon(): void {
+    this.#recountAt = Math.min(this.#recountAt, this.#recountedAt + RECOUNT_SOON_MS);
+  }
+
   count(sql: string, parameters: readonly unknown[]): number {
     return this.number(`SELECT COUNT(*) FROM (${sql} LIMIT ${MOST_ROWS + 1})`, parameters);
   }
@@ -120,6 +127,7 @@ export class Sizes {
   #recountNowAndThen(): void {
     const now = performance.now();
     if (now < this.#recountAt) return;
+    this.#recountedAt = now;
     this.#recountAt = now + RECOUNT_MS;
     this.#rows.clear();
     this.#held.clear();

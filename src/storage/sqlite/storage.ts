@@ -168,7 +168,7 @@ export class SqliteStorage implements Storage, Evolvable {
     if (this.#hasLooked) return undefined;
     this.#hasLooked = true;
     const index = WalIndex.of(this.#database.filename);
-    this.#snapshot = index && new SharedSnapshot(this.#database, index);
+    this.#snapshot = index && new SharedSnapshot(this.#database, index, () => this.#bounds.look());
     return this.#snapshot;
   }
 

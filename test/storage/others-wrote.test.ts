@@ -1,0 +1,58 @@
+/** What is known of a SQLite file is looked at anew when another process has written to it: how much there is, and which indexes. */
+
+import { Database } from 'bun:sqlite';
+import { describe, expect, spyOn, test } from 'bun:test';
+import { openApp } from '../app.ts';
+import { Folder } from '../process.ts';
+
+const sdl = 'type Item @resource { id: ID!  code: String! @unique  name: String! }';
+const ROWS = 30_000;
+
+describe('what another process has written', () => {
+  /** Whatever is under way on a machine that stands still for a moment would leave by the clock. */
+  function stopped() {
+    const clock = { now: performance.now() };
+    const spy = spyOn(performance, 'now').mockImplementation(() => clock.now);
+    return Object.assign(clock, { [Symbol.dispose]: () => spy.mockRestore() });
+  }
+
+  function load(file: string): void {
+    using db = new Database(file);
+    db.run(
+      `WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < ${ROWS}) INSERT INTO "Item" (code, name, _version) SELECT 'c' || i, 'n' || i, 1 FROM s`,
+    );
+  }
+
+  test.each(['a read', 'a write'])('counts for %s at once', async (what) => {
+    using folder = new Folder();
+    const file = folder.file('duet.db');
+    using clock = stopped();
+    // What leaves the process fails there.
+    const app = await openApp('sqlite', { sdl, data: {}, url: `sqlite:${file}`, apart: ['false'] });
+    const scan = async () => (await app.rest('GET', '/items?name[contains]=zzz&limit=5')).status;
+    expect(await scan()).toBe(200);
+    clock.now += 1_000;
+    load(file);
+    if (what === 'a write')
+      expect((await app.rest('POST', '/items', { code: 'x', name: 'x' })).status).toBe(201);
+    expect(await scan()).toBe(503);
+    await app.close();
+  });
+
+  test('an index that it has dropped is not relied on any more', async () => {
+    using folder = new Folder();
+    const file = folder.file('duet.db');
+    const first = await openApp('sqlite', { sdl, data: {}, url: `sqlite:${file}` });
+    await first.close();
+    load(file);
+    using _ = stopped();
+    const app = await openApp('sqlite', { sdl, data: {}, url: `sqlite:${file}`, apart: ['false'] });
+    const lookup = async () => (await app.rest('GET', '/items?code=zzz')).status;
+    expect(await lookup()).toBe(200);
+    using db = new Database(file);
+    const [[index] = []] = db.query(`SELECT name FROM sqlite_schema WHERE name LIKE 'Item_code_%'`).values();
+    db.run(`DROP INDEX "${index}"`);
+    expect(await lookup()).toBe(503);
+    await app.close();
+  });
+});
