@@ -143,7 +143,7 @@ export class Engine {
     const mayRead = (resource: Resource) => this.actions(caller, resource).includes('READ');
     const rights = this.#policy.viewer(caller);
     const who = rights === '' ? undefined : (caller.subject ?? '');
-    return this.#reader.live(`${rights} ${name}`, watched, { who, mayRead, gone });
+    return this.#reader.live(`${rights} ${name}`, watched, { who, mayRead, gone, deadline: this.deadline() });
   }
 
   changes(caller: Caller, operation: ChangesRead): Promise<ChangesPage> {

@@ -103,6 +103,39 @@ for (const database of databases)
       await guarded.close();
     });
 
+    test('who waits too long for the first answer is told so, as without events, alone and among others', async () => {
+      const held: (() => void)[] = [];
+      const slow = await openApp(database, {
+        sdl,
+        env: { LIVE_CONCURRENCY: '1', LIMIT_DEADLINE: '300' },
+        around: (storage) => {
+          const prepare: Storage['prepare'] = (statement) => {
+            const ask = storage.prepare(statement);
+            return async (...given) => {
+              if (statement.resource.table === 'Note')
+                await new Promise<void>((resolve) => held.push(resolve));
+              return ask(...given);
+            };
+          };
+          return withOwn(storage, { prepare });
+        },
+      });
+      const told = await Promise.all(
+        [1, 2, 3].map(async (n) => {
+          const response = await slow.fetch(`/notes?n=${n}`, { headers: { Accept: 'text/event-stream' } });
+          return [response.status, ((await response.json()) as any).code];
+        }),
+      );
+      expect(told).toEqual(Array(3).fill([503, 'DEADLINE_EXCEEDED']));
+      const shared = await Listener.share(slow, ['/notes?n=4', '/notes?n=5']);
+      const all = JSON.stringify(await shared.take(2));
+      expect(all.match(/DEADLINE_EXCEEDED/g)).toHaveLength(2);
+      await shared[Symbol.asyncDispose]();
+      for (const release of held) release();
+      expect((await slow.rest('GET', '/metrics')).body).toContain('\nduet_live_answers 0\n');
+      await slow.close();
+    });
+
     test('what nobody waits for any more is not made, and nobody is held up by who begins, nor by who asks for much', async () => {
       const [waiting, isHeld] = [[] as (() => void)[], { now: false }];
       const slow = await openApp(database, {

@@ -6,6 +6,8 @@ import type { Metrics } from '../../base/metrics.ts';
 import { Turns } from '../../base/turns.ts';
 import { everything } from '../../query/filter.ts';
 import type { Resource } from '../../schema/model.ts';
+import { deadlineExceeded } from '../../storage/faults.ts';
+import type { Deadline } from '../../storage/storage.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { ChangesRead } from './changes-operation.ts';
 import type { Feed } from './feed.ts';
@@ -37,6 +39,8 @@ export interface Viewer {
   readonly mayRead: (resource: Resource) => boolean;
   /** When it hangs up. */
   readonly gone: AbortSignal;
+  /** Until when it waits for the answer. */
+  readonly deadline: Deadline;
 }
 
 /** A place before an answer, until it is left. */
@@ -106,7 +110,7 @@ export class Live {
    * Takes a seat before the answer of this name, when it shows all that is committed by now. Fails as a plain request would,
    * where there is no answer yet. Whoever has gone has left: nothing is made for nobody.
    */
-  async join(name: string, watched: Watched, { who, mayRead, gone }: Viewer): Promise<Seat> {
+  async join(name: string, watched: Watched, { who, mayRead, gone, deadline }: Viewer): Promise<Seat> {
     const known = this.#views.get(name);
     const refuse: Refuse = (unkept, named) => {
       this.#notice(unkept);
@@ -132,6 +136,9 @@ export class Live {
       taken = bytes;
       if (!this.#hasRoom(who)) throw crowded();
     };
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), deadline - performance.now());
+    const stopped = AbortSignal.any([gone, late.signal]);
     try {
       pay();
       const { ready } = this.#follow();
@@ -139,11 +146,13 @@ export class Live {
       if (gone.aborted) leave();
       await ready;
       if (view.state === 'resting' && view.runs === 0 && !view.hasEnded) this.#enqueue(view, this.#first);
-      const runs = known ? await this.#runsNeeded(view, gone) : 1;
-      const isOver = () => view.failure !== undefined || view.hasEnded;
-      await view.waiting.until(() => view.runs >= runs || isOver(), gone);
+      const runs = known ? await this.#runsNeeded(view, stopped) : 1;
+      const isThere = () => view.runs >= runs || view.failure !== undefined || view.hasEnded;
+      await view.waiting.until(isThere, stopped);
       const failure = view.failure ?? view.problem;
       if (failure) throw failure.error;
+      // It waits for its turn as long as a plain request does for its answer: the connection would be cut without a word.
+      if (!isThere() && !gone.aborted) throw deadlineExceeded();
       if (!gone.aborted) {
         if (view.hasEnded) throw crowded();
         pay();
@@ -153,6 +162,8 @@ export class Live {
     } catch (error) {
       leave();
       throw error;
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -175,9 +186,9 @@ export class Live {
   }
 
   /** How often it must have been made to show what is committed by now. */
-  async #runsNeeded(view: View, gone: AbortSignal): Promise<number> {
+  async #runsNeeded(view: View, stopped: AbortSignal): Promise<number> {
     const now = await this.#options.feed.now();
-    await this.#told.until(() => this.#at >= now || view.hasEnded, gone);
+    await this.#told.until(() => this.#at >= now || view.hasEnded, stopped);
     const { state, isStale, runs } = view;
     // What is being made was begun before it became stale.
     const more = state === 'resting' ? 0 : state === 'running' && isStale ? 2 : 1;
