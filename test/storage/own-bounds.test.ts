@@ -96,6 +96,40 @@ test('a webhook that is behind looks at the changes that it is told of next, and
   expect(visited).toBeWithin(100, 110);
 });
 
+test('however much one webhook is to be told, it is the turn of the next after little of it', async () => {
+  const { app, storage } = await opened();
+  const positions = new Positions(storage);
+  await positions.ready();
+  await app.close();
+  query(`${counting(2_001, 2_020)} INSERT INTO "_duet_changes" ("sequence", "at", "kind", "table", "key", "version", "transaction", "after")
+    SELECT v, '${new Date().toISOString()}', 'UPDATED', 'Note', 1, v, 't', '{"text":"${'x'.repeat(50_000)}"}' FROM n`);
+  query(`INSERT INTO "_duet_webhooks" ("id", "url", "events", "secret", "private", "position", "recent", "at")
+    VALUES ('wh_2', 'http://127.0.0.1:1', '["*"]', 's', 1, 2019, '[]', 't')`);
+  query(`UPDATE "_duet_webhooks" SET "position" = 2000 WHERE "id" = 'wh_1' RETURNING 1`);
+  using file = new Database(path);
+  const told = (after: string | undefined) => {
+    const hooks = new Set<unknown>();
+    const ask = (statement: Statement): Row[] => {
+      if (statement.do === 'insert all') for (const row of statement.rows) hooks.add(row['hook']);
+      if (statement.do !== 'select') return [];
+      const { sql, parameters } = compiler.compile(statement);
+      return file.query(sql).all(...(parameters as SQLQueryBindings[])) as Row[];
+    };
+    const running = follow(modelOf(sdl), positions, after);
+    let step = running.next();
+    while (!step.done) step = running.next(step.value.map(ask));
+    return [...hooks, step.value.last];
+  };
+  const [first, second, anew] = [told(undefined), told('wh_1'), told('wh_gone')];
+  query(`DELETE FROM "_duet_webhooks" WHERE "id" = 'wh_2' RETURNING 1`);
+  query('DELETE FROM "_duet_changes" WHERE "sequence" > 2000 RETURNING 1');
+  query('UPDATE "_duet_webhooks" SET "position" = 1000000 RETURNING 1');
+  expect(first).toEqual([hook, 'wh_1']);
+  // There is room for both: the next has little.
+  expect(second).toEqual([hookOf('wh_2'), hook, 'wh_1']);
+  expect(anew).toEqual(first);
+});
+
 test('a range of changes counts as many as there may be between its ends', () => {
   const between = (to: number): Filter[] => [
     { is: 'gt', column: changes.key, value: 10 },

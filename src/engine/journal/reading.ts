@@ -4,7 +4,7 @@ import { DuetError, type Fault, validationFailed } from '../../base/errors.ts';
 import { all, among, equal, everything, type Filter, isEverything, isNothing } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { changes, marks } from '../../storage/own.ts';
-import { type Row, select } from '../../storage/statements.ts';
+import { type Row, select, textIn } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import { type Budget, LOOKED_BYTES } from '../budget.ts';
 import type { Permitted } from '../policy/permitted.ts';
@@ -120,23 +120,34 @@ export function* pageOf(
   return { changes: found, position: positions.textOf({ at, past }), more };
 }
 
-/** What comes after a position as it stands in the table, as whoever sees everything sees it; nothing where there is no more. */
+/** A change as whoever sees everything sees it. */
+export interface WholeChange {
+  readonly change: Change;
+  /** Its position as it stands in the table. */
+  readonly at: number;
+  /** The characters of what is kept of it. */
+  readonly length: number;
+}
+
+/** What comes after a position as it stands in the table, up to the change with which it is so many bytes; nothing where there is no more. */
 export function* wholeChanges(
   positions: Positions,
   resources: readonly Resource[],
   at: number,
   limit: number,
-): Program<{ readonly change: Change; readonly at: number }[]> {
+  bytes: number,
+): Program<WholeChange[]> {
   const { column } = positions;
   const byTable = new Map(resources.map((resource) => [resource.table, resource]));
   const where = all([among(changes.column.table, [...byTable.keys()]), { is: 'gt', column, value: at }]);
   const order = [{ column, descending: false }];
-  const rows = yield* run(
-    select(changes, changes.columns, where, { order, limit, bytes: LOOKED_BYTES, cuts: true }),
-  );
+  const rows = yield* run(select(changes, changes.columns, where, { order, limit, bytes, cuts: true }));
   const whole = { where: everything } as Permitted<ChangesRead>;
   const shown = yield* shownOf(positions, rows, byTable, whole, 0);
-  return shown.map((change, index) => ({ change, at: Number(rows[index]?.[column.name]) }));
+  return shown.map((change, index) => {
+    const row = rows[index] as Row;
+    return { change, at: Number(row[column.name]), length: textIn(row) };
+  });
 }
 
 /** The first so many changes after a position, for each of the values, without what the records were. */

@@ -13,6 +13,12 @@ import { type Receiver, Undelivered } from './sending.ts';
 
 /** Read at once, for each webhook. */
 const PAGE = 50;
+/**
+ * What is followed in one transaction, of all webhooks together, and twice that at the most: on SQLite all other writers wait for it,
+ * and one that takes longer than they have to wait is ended. With much to tell many, it would be ended each time.
+ */
+const PORTION = 250;
+const PORTION_BYTES = 256 * 1024;
 /** How many deliveries are told of each. */
 const RECENT = 20;
 /** For how long changes of types that this node does not know are left to one that does: a new file is rolled out by then. */
@@ -106,30 +112,42 @@ export interface Followed {
   readonly hasMoved: boolean;
   /** The webhooks that cannot be told of everything, because it is no longer kept. */
   readonly lost: readonly string[];
+  /** The last webhook that it came to: the next time, those behind it come first. */
+  readonly last: string | undefined;
 }
 
 /**
- * Has the next changes delivered. Where each webhook stands is moved on in the same transaction, and whoever else follows
- * waits for that: so each change is stored once, and none is left out when a node dies.
+ * Has the next few changes delivered, beginning behind the webhook that it came to last: one that is far behind keeps no other from
+ * being told. Where each stands is moved on in the same transaction, and whoever else follows waits for that: so each change is
+ * stored once, and none is left out when a node dies.
  */
-export function* follow(model: Model, positions: Positions): Program<Followed> {
+export function* follow(model: Model, positions: Positions, after?: string): Program<Followed> {
   const rows = yield* run(select(webhooks, [id, events, position], isInUse, { lock: true }));
   const stored: NewJob[] = [];
   const lost: string[] = [];
   let hasMoved = false;
-  for (const row of rows) {
+  let count = 0;
+  let bytes = 0;
+  let last = after;
+  const begin = rows.findIndex((row) => row['id'] === after) + 1;
+  for (const row of [...rows.slice(begin), ...rows.slice(0, begin)]) {
+    if (count >= PORTION || bytes >= PORTION_BYTES) break;
     const name = String(row['id']);
+    last = name;
     const patterns = patternsOf(row);
-    const next = yield* wholeChanges(positions, typesOf(patterns, model), Number(row['position']), PAGE);
-    const last = next.at(-1)?.at;
-    const end = last === undefined ? 0 : yield* foreseen(row, model, positions, last);
+    const types = typesOf(patterns, model);
+    const next = yield* wholeChanges(positions, types, Number(row['position']), PAGE, PORTION_BYTES);
+    const furthest = next.at(-1)?.at;
+    const end = furthest === undefined ? 0 : yield* foreseen(row, model, positions, furthest);
     const page = next.filter(({ at }) => at < end);
     const dropped = yield* run(select(marks, [marks.column.position], lostTo(row, model)));
     if (dropped.length > 0) lost.push(name);
     const reached = page.at(-1)?.at ?? Math.max(0, ...dropped.map((mark) => Number(mark['position'])));
     if (reached > 0) yield* setWebhook(name, { position: reached });
     hasMoved ||= reached > 0;
-    for (const { change, at } of page) {
+    for (const { change, at, length } of page) {
+      count++;
+      bytes += length;
       const resource = model.byType.get(change.resource);
       if (!resource || !matches(patterns, change)) continue;
       const event = eventOf(resource, change);
@@ -138,7 +156,7 @@ export function* follow(model: Model, positions: Positions): Program<Followed> {
     }
   }
   if (stored.length > 0) yield* enqueue(stored);
-  return { hasMoved, lost };
+  return { hasMoved, lost, last };
 }
 
 export function patternsOf(row: Row): string[] {

@@ -51,6 +51,8 @@ export class Webhooks {
   /** Whether deliveries may wait that nobody is to be told of any more: a node that died may have left some. */
   #mayBeLeft = true;
   #discarding: Promise<void> | undefined;
+  /** The webhook that was come to last, of those that something was to be told to. */
+  #last: string | undefined;
   #isWoken = false;
   #wake: () => void = () => {};
   #loop: Promise<void> | undefined;
@@ -144,7 +146,9 @@ export class Webhooks {
     const isLate = () => storage.read(() => isBehind(model, positions), 'many', patience());
     let mayMove = true;
     while (mayMove && !this.#isStopped && (await isLate())) {
-      const { hasMoved, lost } = await storage.write(() => follow(model, positions), 'many', patience());
+      const next = () => follow(model, positions, this.#last);
+      const { hasMoved, lost, last } = await storage.write(next, 'many', patience());
+      this.#last = last;
       mayMove = hasMoved;
       for (const name of lost)
         observe({
