@@ -7,23 +7,12 @@ import { LockTimeout } from '../../storage/faults.ts';
 import { answers } from '../../storage/own.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
+import { isExpired } from './expired.ts';
 
-/** How long an answer is kept. */
-const KEPT_MS = 24 * 60 * 60 * 1000;
-/** One in so many requests with a new key throws away what has expired; the first of all does, however soon it was the last. */
-const SWEEP_EVERY = 256;
-/** More than have come since the last time, and few enough that nobody notices who does it. */
-const SWEPT = 4 * SWEEP_EVERY;
 /** Characters: what is longer is compressed, or writing it down once more, on its way to the database, would take as long as making it. */
 const LONG = 64 * 1024;
 /** No JSON begins with it. */
 const COMPRESSED = 'zstd ';
-const OLDEST = [{ column: answers.column.at, descending: false }];
-
-/** How many keys were new so far, of one application: each sweeps its own database. */
-export interface Claims {
-  count: number;
-}
 
 /** A request with a key. */
 export interface Keyed {
@@ -47,7 +36,6 @@ export interface Idempotency extends Keyed {
  */
 export function* once<T>(
   { caller, rules, key, request, refusal }: Idempotency,
-  claims: Claims,
   work: () => Program<T>,
   before: () => Program<unknown> = nothing,
 ): Program<T> {
@@ -58,9 +46,8 @@ export function* once<T>(
   const asked = `${request} ${rules}`;
   const now = Date.now();
   const at = new Date(now).toISOString();
-  const expired = new Date(now - KEPT_MS).toISOString();
   // Somebody who is doing the same right now is waited for, by the database.
-  const isOld: Filter = { is: 'lt', column: answers.column.at, value: expired };
+  const isOld = isExpired(now);
   const where = all([equal(answers.column.caller, caller), equal(answers.column.key, key)]);
   if (!(yield* claim({ caller, key, request: asked, answer: null, at }, isOld))) {
     const [kept] = yield* run(select(answers, answers.columns, where));
@@ -74,9 +61,6 @@ export function* once<T>(
         : 'This Idempotency-Key was used for another request. Use a new one.',
     );
   }
-  // Now and then somebody must sweep.
-  if (claims.count++ % SWEEP_EVERY === 0)
-    yield* run({ do: 'delete', resource: answers, where: isOld, first: { order: OLDEST, limit: SWEPT } });
   const answer = yield* work();
   yield* run({
     do: 'update',

@@ -15,7 +15,8 @@ import { addressed } from './addressed.ts';
 import type { Watchers } from './changes.ts';
 import { collided } from './collided.ts';
 import { Collision } from './collision.ts';
-import { type Claims, type Idempotency, once } from './idempotency.ts';
+import { Expired } from './expired.ts';
+import { type Idempotency, once } from './idempotency.ts';
 import { mayLinkTwice } from './links.ts';
 import { loneUpdate, updateAlone } from './lone.ts';
 import { perform, performAmong, shed, type Written } from './perform.ts';
@@ -32,7 +33,7 @@ export class Writer {
   readonly #most: AnswerLimits;
   /** Of one that is kept for a retry, which will be read as a whole. */
   readonly #kept: AnswerLimits;
-  readonly #claims: Claims = { count: 0 };
+  readonly #expired: Expired;
   /** Those that take part in writes; undefined where there are none. */
   readonly #functions: Functions | undefined;
 
@@ -46,6 +47,7 @@ export class Writer {
     watchers: Watchers | undefined,
   ) {
     this.#storage = storage;
+    this.#expired = new Expired(storage);
     this.#policy = policy;
     this.#most = most;
     this.#kept = { ...most, passes: false };
@@ -98,14 +100,10 @@ export class Writer {
     const permitted = this.#permit(caller, operation);
     const most = idempotency ? this.#kept : this.#most;
     const program = this.#watched(access, () => perform(access, permitted, new Budget(most)));
-    if (idempotency)
-      return this.#run(
-        access,
-        () => once(idempotency, this.#claims, program, () => told(access, permitted)),
-        this.#many([operation]),
-        deadline,
-        gone,
-      );
+    if (idempotency) {
+      const under = () => once(idempotency, program, () => told(access, permitted));
+      return this.#keyed(this.#run(access, under, this.#many([operation]), deadline, gone));
+    }
     const whole = () => this.#run(access, program, this.#steps(access, permitted), deadline, gone);
     const lone = this.#updating(access, permitted) ?? this.#noted(access, permitted);
     if (!lone) return whole();
@@ -185,13 +183,20 @@ export class Writer {
     );
     const most = idempotency ? this.#kept : this.#most;
     const program = this.#watched(access, () => transact(access, permitted, new Budget(most)));
-    return this.#run(
+    const written = this.#run(
       access,
-      idempotency ? () => once(idempotency, this.#claims, program) : program,
+      idempotency ? () => once(idempotency, program) : program,
       this.#many(writes.map(({ operation }) => operation)),
       deadline,
       gone,
     );
+    return idempotency ? this.#keyed(written) : written;
+  }
+
+  async #keyed<T>(written: Promise<T>): Promise<T> {
+    const result = await written;
+    this.#expired.answered();
+    return result;
   }
 
   /** Whoever watches what is written has the last statements of its transaction. */
