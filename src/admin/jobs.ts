@@ -1,6 +1,7 @@
 /** `/_duet/jobs`: what after-hooks and schedules are still to do, as `duet jobs` tells it and does. */
 
 import type { Chosen } from '../engine/jobs/operator.ts';
+import type { Changed } from '../engine/jobs/portions.ts';
 import type { Operator } from '../engine/operator.ts';
 import { answer } from '../http/answer.ts';
 import type { Input } from './input.ts';
@@ -18,7 +19,7 @@ export async function listJobs(operator: Operator, input: Input): Promise<Respon
 
 /** `{"ids": ["…"]}`, or `{"failed": true}` for all that have failed for good. */
 export async function changeJobs(
-  change: (chosen: Chosen) => Promise<number>,
+  change: (chosen: Chosen) => Promise<Changed>,
   input: Input,
 ): Promise<Response> {
   const failed = input.value('failed') ?? false;
@@ -28,5 +29,5 @@ export async function changeJobs(
     input.fault('ids', 'REQUIRED', 'give the ids of jobs, or {"failed": true} for all that have failed');
   if (ids.length > MOST_IDS) input.fault('ids', 'LENGTH', `ids must be ${MOST_IDS} at the most`);
   input.end();
-  return answer(200, JSON.stringify({ count: await change(failed === true ? 'failed' : ids) }));
+  return answer(200, JSON.stringify(await change(failed === true ? 'failed' : ids)));
 }

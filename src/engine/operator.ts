@@ -5,6 +5,7 @@ import { select } from '../storage/statements.ts';
 import { type Deadline, type Program, run, type Storage } from '../storage/storage.ts';
 import { ApiKeys } from './api-keys.ts';
 import { type Chosen, countJobs, dropJobs, type JobEntry, listJobs, retryJobs } from './jobs/operator.ts';
+import type { Changed } from './jobs/portions.ts';
 
 /** More than anybody reads at once. */
 const MOST_JOBS = 200;
@@ -43,13 +44,12 @@ export class Operator {
     return this.#storage.read(() => listing(failedOnly), 'many', this.#deadline());
   }
 
-  /** How many are begun at once. */
-  async retry(chosen: Chosen): Promise<number> {
-    return retryJobs(this.#storage, chosen);
+  async retry(chosen: Chosen): Promise<Changed> {
+    return retryJobs(this.#storage, chosen, this.#deadline());
   }
 
-  async drop(chosen: Chosen): Promise<number> {
-    return dropJobs(this.#storage, chosen);
+  async drop(chosen: Chosen): Promise<Changed> {
+    return dropJobs(this.#storage, chosen, this.#deadline());
   }
 
   /** The newest first. */

@@ -334,15 +334,19 @@ describe.each(databases)('%s', (database) => {
     const [{ id: first }, { id: second }] = failed.jobs;
 
     expect(await here('POST', '/_duet/jobs/drop', { ids: [first, 'none'] })).toMatchObject({
-      body: { count: 1 },
+      body: { count: 1, more: false },
     });
     works = true;
     const before = runs;
     for (const verb of ['retry', 'drop'])
       expect((await here('POST', `/_duet/jobs/${verb}`, { ids: ['\0', '\ud800'] })).body).toEqual({
         count: 0,
+        more: false,
       });
-    expect((await here('POST', '/_duet/jobs/retry', { ids: [second] })).body).toEqual({ count: 1 });
+    expect((await here('POST', '/_duet/jobs/retry', { ids: [second] })).body).toEqual({
+      count: 1,
+      more: false,
+    });
     await until(async () => (await list()).jobs.length === 0);
     expect([await list(), runs]).toEqual([{ waiting: 0, failed: 0, jobs: [], more: false }, before + 1]);
     for (const body of [{}, { ids: [first], failed: true }, { failed: 'yes' }, { ids: 7 }])

@@ -80,7 +80,7 @@ browsing.each([...databases])('without authentication, on %s', (database) => {
         await row.getByRole('button', { name: 'Retry' }).click();
         return (await tried).json();
       },
-      { count: 1 },
+      { count: 1, more: false },
     );
     await page.getByRole('link', { name: 'Failed' }).click();
     await page.getByText('No job has failed').waitFor();

@@ -42,7 +42,7 @@ export async function jobsCommand(
       return;
     }
     const chosen: Chosen = failed ? 'failed' : ids;
-    const count = await (action === 'retry' ? retryJobs : dropJobs)(database, chosen);
+    const { count } = await (action === 'retry' ? retryJobs : dropJobs)(database, chosen);
     if (count < ids.length)
       throw new StartFault(
         `${count} of ${ids.length} ${action === 'retry' ? 'wait or have failed' : 'are there'}. \`duet jobs\` lists them`,

@@ -4,8 +4,8 @@ import { all, among, equal, type Filter } from '../../query/filter.ts';
 import { canonicalUuid } from '../../schema/scalars.ts';
 import { jobs, lightJobs } from '../../storage/own.ts';
 import { type Aggregate, select } from '../../storage/statements.ts';
-import { type Program, run, type Storage } from '../../storage/storage.ts';
-import { discard, inPortions } from './portions.ts';
+import { type Deadline, type Program, run, type Storage } from '../../storage/storage.ts';
+import { type Changed, discard, inPortions } from './portions.ts';
 import { databaseTime, heads, NEVER, NOW } from './queue.ts';
 
 export interface JobEntry {
@@ -87,21 +87,24 @@ export function* countJobs(): Program<{ readonly waiting: number; readonly faile
 /** These, or all that have failed for good. */
 export type Chosen = readonly string[] | 'failed';
 
-/** Has them begun at once, with all attempts before them; answers how many. Those that run go on. */
-export function retryJobs(storage: Storage, chosen: Chosen): Promise<number> {
+/**
+ * Has them begun at once, with all attempts before them. Those that run go on. `until`: when whoever waits for an answer has it, with
+ * what was done by then.
+ */
+export async function retryJobs(storage: Storage, chosen: Chosen, until?: Deadline): Promise<Changed> {
   const set = { due: NOW, attempt: 0 };
   const retry = function* (where: Filter): Program<number> {
     return (yield* run({ do: 'update', resource: lightJobs, set, where, counts: false })).length;
   };
   const which = all([filterOf(chosen), isFree]);
-  return chosen === 'failed'
-    ? inPortions(storage, which, (some) => retry(all([some, which])))
-    : storage.write(() => retry(which), 'many', performance.now() + PATIENCE_MS);
+  if (chosen === 'failed') return inPortions(storage, which, (some) => retry(all([some, which])), until);
+  const patience = until ?? performance.now() + PATIENCE_MS;
+  return { count: await storage.write(() => retry(which), 'many', patience), more: false };
 }
 
 /** Forgets them; whoever runs one is told within seconds that it is nobody's any more. */
-export function dropJobs(storage: Storage, chosen: Chosen): Promise<number> {
-  return discard(storage, filterOf(chosen), chosen === 'failed' ? { still: hasFailed } : {});
+export function dropJobs(storage: Storage, chosen: Chosen, until?: Deadline): Promise<Changed> {
+  return discard(storage, filterOf(chosen), chosen === 'failed' ? { still: hasFailed } : {}, until);
 }
 
 function filterOf(chosen: Chosen): Filter {

@@ -35,9 +35,15 @@ export function Jobs({ query }: { query: URLSearchParams }) {
   const wire = wireTo('GET', failedOnly ? 'jobs?state=failed' : 'jobs');
   const told = useTold<JobList>(wire);
   const change = async (how: 'retry' | 'drop', chosen: Chosen) => {
-    const { count } = await ask<{ count: number }>(wireTo('POST', `jobs/${how}`, chosen));
-    tell(`${counted(count, 'job')} ${how === 'retry' ? 'will be retried now' : 'dropped'}.`);
-    told.again();
+    let count = 0;
+    // Of very many, each answer tells of those for which there was time.
+    for (let more = true; more; ) {
+      const changed = await ask<{ count: number; more: boolean }>(wireTo('POST', `jobs/${how}`, chosen));
+      count += changed.count;
+      more = changed.more;
+      tell(`${counted(count, 'job')} ${how === 'retry' ? 'will be retried now' : 'dropped'}.`);
+      told.again();
+    }
   };
   const failed = told.value?.failed ?? 0;
   return (
