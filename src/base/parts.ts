@@ -76,32 +76,50 @@ function lengthOf(value: unknown, most: number, texts?: Set<string>): number {
   return length;
 }
 
+/**
+ * Whether its JSON is made of that of its members. Functions of the deployment give whatever JSON.stringify takes, such as dates and
+ * what says itself how it is written.
+ */
+export function hasParts(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  if ('toJSON' in value && typeof value.toJSON === 'function') return false;
+  const prototype = Object.getPrototypeOf(value);
+  return Array.isArray(value) || prototype === null || prototype === Object.prototype;
+}
+
+function isTakenApart(value: unknown): value is string | object {
+  return isLong(value) && (typeof value === 'string' || value instanceof PassedJson || hasParts(value));
+}
+
 /** As JSON.stringify has it. */
 function* partsOf(value: unknown): Generator<string> {
-  if (value instanceof PassedJson) yield* slicesOf(value.text);
-  else if (!isLong(value)) yield jsonOf(value);
+  if (!isTakenApart(value)) yield jsonOf(value);
+  else if (value instanceof PassedJson) yield* slicesOf(value.text);
   else if (typeof value === 'string') {
     yield '"';
     for (const slice of slicesOf(value)) yield JSON.stringify(slice).slice(1, -1);
     yield '"';
-  } else if (Array.isArray(value)) {
-    let before = '[';
-    for (const each of value) {
-      yield before;
-      yield* partsOf(each === undefined ? null : each);
-      before = ',';
-    }
-    yield ']';
   } else {
-    let before = '{';
-    for (const [name, each] of Object.entries(value as object)) {
-      if (each === undefined) continue;
-      yield `${before}${JSON.stringify(name)}:`;
-      yield* partsOf(each);
+    const isList = Array.isArray(value);
+    let before = isList ? '[' : '{';
+    for (const [name, each] of isList ? value.entries() : Object.entries(value)) {
+      if (isTakenApart(each)) {
+        yield isList ? before : `${before}${JSON.stringify(name)}:`;
+        yield* partsOf(each);
+      } else {
+        const member = memberOf(isList, name, each);
+        if (member === '') continue;
+        yield before + member;
+      }
       before = ',';
     }
-    yield before === '{' ? '{}' : '}';
+    yield isList ? ']' : before === '{' ? '{}' : '}';
   }
+}
+
+/** The JSON of a list or an object has so of one member; nothing where JSON.stringify leaves that out. */
+export function memberOf(isList: boolean, name: string | number, value: unknown): string {
+  return jsonOf(isList ? [value] : { [name]: value }).slice(1, -1);
 }
 
 /** No character is split. */

@@ -8,7 +8,8 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import type { DuetError } from '../base/errors.ts';
-import { jsonOf, PassedJson } from '../base/passed.ts';
+import { hasParts, memberOf } from '../base/parts.ts';
+import { jsonOf } from '../base/passed.ts';
 import { Turns } from '../base/turns.ts';
 import { AROUND_OBJECT, bytesOfName, bytesOfWritten } from '../engine/sizes.ts';
 import { costOfAnswer } from '../http/guard/rate-limits.ts';
@@ -118,23 +119,26 @@ export async function written(
   const turns = new Turns();
   const pieces: string[] = [];
   let units = 0;
-  function* write(value: unknown, levels: number): Generator<string> {
-    if (levels === 0 || typeof value !== 'object' || value === null || value instanceof PassedJson) {
-      units += costOfAnswer(value);
-      return yield jsonOf(value);
-    }
+  function* write(value: object, levels: number): Generator<string> {
     const isList = Array.isArray(value);
     if (!isList) units += costOfAnswer({});
     yield isList ? '[' : '{';
     let separator = '';
-    for (const [name, inner] of Object.entries(value)) {
-      yield isList ? separator : `${separator}${JSON.stringify(name)}:`;
-      yield* write(inner, levels - 1);
+    for (const [name, inner] of isList ? value.entries() : Object.entries(value)) {
+      if (levels > 1 && hasParts(inner)) {
+        yield isList ? separator : `${separator}${JSON.stringify(name)}:`;
+        yield* write(inner, levels - 1);
+      } else {
+        units += costOfAnswer(inner);
+        const member = memberOf(isList, name, inner);
+        if (member === '') continue;
+        yield separator + member;
+      }
       separator = ',';
     }
     yield isList ? ']' : '}';
   }
-  for (const piece of write(data, LEVELS)) {
+  for (const piece of hasParts(data) ? write(data, LEVELS) : [jsonOf(data)]) {
     pieces.push(piece);
     const wait = turns.next();
     if (wait) await wait;

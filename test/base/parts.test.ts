@@ -9,6 +9,12 @@ import { jsonOf, PassedJson } from '../../src/base/passed.ts';
 const long = fc
   .tuple(fc.constantFrom('x', '"', 'é', '😀', '\n', '\u2028', 'x😀'), fc.nat(3))
   .map(([text, before]) => '-'.repeat(before) + text.repeat(PART));
+/** What a function of a deployment may give for JSON; some is left out, or written otherwise than its members say. */
+const made = fc.oneof(
+  fc.constantFrom<unknown>(undefined, new Date(0), () => 1, Symbol('x'), new Map([[1, 2]]), Object('text')),
+  long.map((text) => ({ text, toJSON: () => [text] })),
+  long.map((text) => ({ text, toJSON: () => undefined })),
+);
 const leaf = fc.oneof(
   fc.jsonValue(),
   long,
@@ -16,8 +22,8 @@ const leaf = fc.oneof(
 );
 const value = fc.oneof(
   leaf,
-  fc.array(fc.oneof(leaf, fc.constant(undefined)), { maxLength: 4 }),
-  fc.dictionary(fc.string(), fc.oneof(leaf, fc.array(leaf, { maxLength: 3 }), fc.constant(undefined)), {
+  fc.array(fc.oneof(leaf, made), { maxLength: 4 }),
+  fc.dictionary(fc.string(), fc.oneof(leaf, fc.array(leaf, { maxLength: 3 }), made), {
     maxKeys: 4,
     noNullPrototype: false,
   }),
