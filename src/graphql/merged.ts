@@ -39,26 +39,35 @@ export function mergingIn(schema: GraphQLSchema): Merge {
   if (abstract.length === 0) return merged;
   return (document, mostFields) => {
     const { errors, fields } = merged(document, mostFields);
-    if (!asksForNode(document)) return { errors, fields };
-    // Below `node` the same name may be a field of one type and another of the next: then types must be compared too.
+    if (!mixesTypes(document)) return { errors, fields };
+    // The same name may be a field of one type and another of the next: then types must be compared too.
     const excess = errors.filter(({ originalError }) => originalError);
     if (excess.length > 0) return { errors: excess, fields };
     return { errors: validate(schema, document, [OverlappingFieldsCanBeMergedRule]), fields };
   };
 }
 
-/** Whether a query has the root field, in whatever fragment; elsewhere the fields of that name lead to one type. */
-function asksForNode({ definitions }: DocumentNode): boolean {
-  const isOnQuery = (condition: NamedTypeNode | undefined) => !condition || condition.name.value === 'Query';
-  const has = ({ selections }: SelectionSetNode): boolean =>
+/**
+ * Whether fields of several types may stand in one selection: below the root field `node`, and in a fragment on the interface, which
+ * has others in it for any type. Elsewhere fields that are called `node` lead to one type.
+ */
+function mixesTypes({ definitions }: DocumentNode): boolean {
+  const isOn = (type: string, { name }: NamedTypeNode) => name.value === type;
+  const has = ({ selections }: SelectionSetNode, isRoot: boolean): boolean =>
     selections.some((each) => {
-      if (each.kind === Kind.FIELD) return each.name.value === NODE_FIELD;
-      return each.kind === Kind.INLINE_FRAGMENT && isOnQuery(each.typeCondition) && has(each.selectionSet);
+      if (each.kind === Kind.FRAGMENT_SPREAD) return false;
+      if (each.kind === Kind.FIELD) {
+        if (isRoot && each.name.value === NODE_FIELD) return true;
+        return each.selectionSet !== undefined && has(each.selectionSet, false);
+      }
+      const { typeCondition: on, selectionSet } = each;
+      if (!on) return has(selectionSet, isRoot);
+      return isOn(NODE, on) || has(selectionSet, isRoot && isOn('Query', on));
     });
   return definitions.some((each) => {
     if (each.kind === Kind.FRAGMENT_DEFINITION)
-      return isOnQuery(each.typeCondition) && has(each.selectionSet);
-    return each.kind === Kind.OPERATION_DEFINITION && each.operation === 'query' && has(each.selectionSet);
+      return isOn(NODE, each.typeCondition) || has(each.selectionSet, isOn('Query', each.typeCondition));
+    return each.kind === Kind.OPERATION_DEFINITION && has(each.selectionSet, each.operation === 'query');
   });
 }
 
@@ -128,13 +137,12 @@ class Merging {
     const groups = groupsOf(parts);
     let count = groups.size;
     for (const [name, fields] of groups) {
-      if (this.errors.length >= MOST_ERRORS) break;
-      const conflict = this.#conflict(name, fields);
+      const conflict = this.errors.length < MOST_ERRORS ? this.#conflict(name, fields) : undefined;
       if (conflict) this.errors.push(conflict);
-      else {
-        const inner = fields.flatMap(({ selectionSet }) => selectionSet ?? []);
-        if (inner.length > 0) count += this.#merge(inner);
-      }
+      const inner = fields.flatMap(({ selectionSet }) => selectionSet ?? []);
+      // Of several types, they may be no conflict after all: whatever they ask for counts.
+      if (conflict) for (const each of inner) count += this.#merge([each]);
+      else if (inner.length > 0) count += this.#merge(inner);
     }
     this.#merged.set(key, count);
     return count;

@@ -106,6 +106,22 @@ for (const database of databases)
       expect(await ask('title')).toStartWith('Cannot query field "title" on type "Node".');
     });
 
+    test('fields of other types have names of their own, and count all the same', async () => {
+      const memos = await openApp(database, { sdl: memoSdl, env: { LIMIT_FIELDS: '20' } });
+      await memos.rest('POST', '/memos', { text: 'x' });
+      const asked = (ofMemo: string, ofLetter: string) =>
+        memos.graphql(`{ memos { x: ${ofMemo} ... on Node { ... on Letter { x: ${ofLetter} } } } }`);
+      expect((await asked('__typename', 'secret')).data).toEqual({ memos: [{ x: 'Memo' }] });
+      expect((await asked('text', 'secret')).errors?.[0].message).toContain('conflicting types');
+      const ids = (many: number) => Array.from({ length: many }, (_, at) => `f${at}: id`).join(' ');
+      const many = (field: string) =>
+        memos.graphql(
+          `{ memos { x: replies { ${field} } ... on Node { ... on Letter { x: __typename } } } }`,
+        );
+      expect((await many(ids(25))).errors?.[0].message).toBe('The operation has more than 20 fields.');
+      await memos.close();
+    });
+
     test('what a fragment asks of another type is not answered, whatever this one has by that name', async () => {
       const memos = await openApp(database, { sdl: memoSdl, env: { AUTH_SECRET: SECRET } });
       const { body } = await memos
