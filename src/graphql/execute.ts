@@ -60,6 +60,8 @@ export async function execute(
   const describing = new Describing(context.engine.limits.bytes, context.deadline);
   const schema = describing.of(withUnreadArguments(args.schema));
   const result = await executeRootSelectionSet({ ...args, schema, contextValue: running, fieldResolver });
+  // Who is turned away for load is told so as everybody is, with when to try again: nothing was read, and nothing written.
+  if (running.reads.turnedAway) throw running.reads.turnedAway;
   const { refusal } = describing;
   return refusal ? refusedFor(refusal) : withLists(withoutUntold(result), running);
 }
@@ -167,6 +169,7 @@ class Snapshot {
   readonly #context: Context;
   readonly #operations: Permitted<Read | Ask | ChangesRead>[] = [];
   #answers: Promise<readonly unknown[]> | undefined;
+  turnedAway: unknown;
 
   constructor(context: Context) {
     this.#context = context;
@@ -184,7 +187,12 @@ class Snapshot {
 
   #read(): Soon<readonly unknown[]> {
     const { engine, deadline, admit } = this.#context;
-    admit?.();
+    try {
+      admit?.();
+    } catch (error) {
+      this.turnedAway = error;
+      throw error;
+    }
     return engine.readPermitted(this.#operations, deadline);
   }
 }

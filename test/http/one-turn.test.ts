@@ -167,3 +167,42 @@ test('what functions of a query read, however short their answers are', async ()
   expect(Math.max(...stretches.map((each) => each.split(' ').length))).toBeLessThan(3);
   await app.close();
 });
+
+test.each(['application/json', 'application/graphql-response+json', 'text/event-stream'])(
+  'a query whose turn comes too late is turned away as all are: %s',
+  async (accept) => {
+    let now = performance.now();
+    const logic = {
+      Query: {
+        // biome-ignore lint/correctness/useYield: it asks for nothing.
+        *slow(): Generator<never, number> {
+          now += 1000;
+          return 1;
+        },
+      },
+    };
+    const app = await openApp('sqlite', {
+      sdl: `${sdl} type Query { slow: Int @action }`,
+      logic,
+      env: { LIMIT_LAG: '10' },
+    });
+    using _clock = spyOn(performance, 'now').mockImplementation(() => now);
+    const body = JSON.stringify({ query: '{ slow notes { id } }' });
+    const headers = { ...JSON_HEADERS, Accept: accept };
+    const asked = [1, 2, 3].map(() => app.fetch('/graphql', { method: 'POST', headers, body }));
+    const [first, ...others] = await Promise.all(asked);
+    expect(await first?.text()).toInclude('{"data":{"slow":1,"notes":[]}}');
+    for (const each of others) {
+      expect([each.status, each.headers.get('Retry-After')]).toEqual([503, '1']);
+      expect(await each.json()).toEqual({
+        errors: [
+          {
+            message: 'The service is overloaded; retry in 1 s.',
+            extensions: { code: 'UNAVAILABLE' },
+          },
+        ],
+      });
+    }
+    await app.close();
+  },
+);
