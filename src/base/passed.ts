@@ -3,9 +3,13 @@
 /** Stands for one in the text of an answer; nobody can send what stands for another. */
 const MARK = `\0${crypto.randomUUID()}`;
 const WRITTEN_MARK = JSON.stringify(MARK);
+/** The same in what is kept in a database, where some may read it. */
+const KEPT_MARK = `\0${crypto.randomUUID()}`;
 
 /** The texts that have been met while an answer is written. */
 let met: string[] | undefined;
+/** How many have been met while something is written that is to be read again. */
+let marked: number | undefined;
 
 /** Objects take thirty times as much memory as their text, and to make them takes longer than all else that a request does. */
 export class PassedJson {
@@ -21,6 +25,10 @@ export class PassedJson {
   }
 
   toJSON(): unknown {
+    if (marked !== undefined) {
+      marked++;
+      return KEPT_MARK + this.text;
+    }
     if (!met) return this.value;
     met.push(this.text);
     return MARK;
@@ -66,4 +74,30 @@ export function jsonOf(answer: unknown): string {
   let whole = parts[0] ?? '';
   for (let at = 0; at < texts.length; at++) whole += (texts[at] ?? '') + (parts[at + 1] ?? '');
   return whole;
+}
+
+/** For `fromMarked`, which passes on again what is passed on: read as JSON, it would be written otherwise than it was. */
+export function markedJson(answer: unknown): string {
+  marked = 0;
+  try {
+    const json = JSON.stringify(answer);
+    return `[${marked > 0 ? JSON.stringify(KEPT_MARK) : null},${json}]`;
+  } finally {
+    marked = undefined;
+  }
+}
+
+/** Of whichever process: each has a mark of its own. */
+export function fromMarked(json: string): unknown {
+  const [mark, answer] = JSON.parse(json);
+  return mark === null ? answer : unmarked(answer, mark);
+}
+
+function unmarked(value: unknown, mark: string): unknown {
+  if (typeof value === 'string')
+    return value.startsWith(mark) ? new PassedJson(value.slice(mark.length)) : value;
+  if (typeof value !== 'object' || value === null) return value;
+  const members = value as Record<string, unknown>;
+  for (const name of Object.keys(members)) members[name] = unmarked(members[name], mark);
+  return members;
 }

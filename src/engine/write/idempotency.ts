@@ -1,7 +1,7 @@
 /** A write that is sent twice happens once: its answer is kept in its own transaction and given again. */
 
 import { DuetError } from '../../base/errors.ts';
-import { jsonOf } from '../../base/passed.ts';
+import { fromMarked, jsonOf, markedJson } from '../../base/passed.ts';
 import { all, equal, type Filter } from '../../query/filter.ts';
 import { LockTimeout } from '../../storage/faults.ts';
 import { answers } from '../../storage/own.ts';
@@ -73,16 +73,23 @@ export function* once<T>(
   return answer;
 }
 
+/**
+ * As JSON where that is read and written again as it is: then nodes of an older release, which read nothing else, can give it, too. JSON
+ * that others have written, with spaces or numbers in many digits, is passed on as its text, with a key as without.
+ */
 function asKept(answer: unknown): string {
-  const text = jsonOf(answer);
-  if (text.length <= LONG) return text;
+  const text = markedJson(answer);
+  if (text.length <= LONG) {
+    const json = jsonOf(answer);
+    if (JSON.stringify(JSON.parse(json)) === json) return json;
+  }
   return COMPRESSED + Bun.zstdCompressSync(text, { level: 1 }).toString('base64');
 }
 
 function fromKept<T>(kept: string): T {
   if (!kept.startsWith(COMPRESSED)) return JSON.parse(kept);
   const bytes = Buffer.from(kept.slice(COMPRESSED.length), 'base64');
-  return JSON.parse(Bun.zstdDecompressSync(bytes).toString());
+  return fromMarked(Bun.zstdDecompressSync(bytes).toString()) as T;
 }
 
 function* nothing(): Program<void> {}

@@ -31,8 +31,6 @@ export class Writer {
   readonly #policy: Policy;
   /** Of one answer. */
   readonly #most: AnswerLimits;
-  /** Of one that is kept for a retry, which will be read as a whole. */
-  readonly #kept: AnswerLimits;
   readonly #expired: Expired;
   /** Those that take part in writes; undefined where there are none. */
   readonly #functions: Functions | undefined;
@@ -50,7 +48,6 @@ export class Writer {
     this.#expired = new Expired(storage);
     this.#policy = policy;
     this.#most = most;
-    this.#kept = { ...most, passes: false };
     this.#functions = functions;
     this.#watchers = watchers;
   }
@@ -98,8 +95,7 @@ export class Writer {
   ): Promise<Written> {
     const access = this.#access(caller, [operation]);
     const permitted = this.#permit(caller, operation);
-    const most = idempotency ? this.#kept : this.#most;
-    const program = this.#watched(access, () => perform(access, permitted, new Budget(most)));
+    const program = this.#watched(access, () => perform(access, permitted, new Budget(this.#most)));
     if (idempotency) {
       const under = () => once(idempotency, program, () => told(access, permitted));
       return this.#keyed(this.#run(access, under, this.#many([operation]), deadline, gone));
@@ -181,8 +177,7 @@ export class Writer {
       caller,
       writes.map(({ operation }) => operation),
     );
-    const most = idempotency ? this.#kept : this.#most;
-    const program = this.#watched(access, () => transact(access, permitted, new Budget(most)));
+    const program = this.#watched(access, () => transact(access, permitted, new Budget(this.#most)));
     const written = this.#run(
       access,
       idempotency ? () => once(idempotency, program) : program,
