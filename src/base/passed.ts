@@ -47,6 +47,15 @@ export function readJson(text: string): unknown {
   return value;
 }
 
+/**
+ * The same value, as a function of the deployment is given it: it may change what is in there in place, and what it makes of it is to be
+ * counted, not what was read. To freeze it would break functions that do so before they write it; to copy all of it takes longer.
+ */
+export function handed(value: unknown): unknown {
+  if (typeof value === 'object' && value !== null) textsRead.delete(value);
+  return value;
+}
+
 /** To be counted or weighed: to write what was read anew, only for that, would take longer than all else. */
 export function measuredText(value: unknown): string {
   if (value instanceof PassedJson) return value.text;

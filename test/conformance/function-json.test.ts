@@ -1,4 +1,4 @@
-/** JSON that functions make, of whatever JSON.stringify takes, is answered as it writes that, by whichever way. */
+/** JSON that functions make, of whatever JSON.stringify takes, is answered as it writes that, and counted so, by whichever way. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type AppUnderTest, databases, JSON_HEADERS, openApp } from '../app.ts';
@@ -47,5 +47,72 @@ describe.each([...databases])('on %s', (database) => {
     expect(await asked('{ docs(where: { id: { eq: "99" } }) { made } __schema { __typename } }')).toBe(
       '{"data":{"docs":[],"__schema":{"__typename":"__Schema"}}}',
     );
+  });
+
+  test('what is changed in place counts as it is then', async () => {
+    const grow = (body: any) => body.push('x'.repeat(200_000));
+    const get = function* ({ tx }: any): any {
+      const doc = yield* tx.docs.get(1);
+      grow(doc.body);
+      return doc.body;
+    };
+    const list = function* ({ tx }: any): any {
+      const [owner] = yield* tx.owners.list({ include: { docs: true } });
+      grow(owner.docs[0].body);
+      return owner.docs[0].body;
+    };
+    const update = function* ({ tx }: any): any {
+      const { body } = yield* tx.docs.update(1, { n: 1 });
+      grow(body);
+      return body;
+    };
+    const own = await openApp(database, {
+      sdl: `
+        type Owner @resource { id: ID!  docs: [Doc!]! }
+        type Doc @resource { id: ID!  n: Int  body: JSON  owner: Owner }
+        type Made @resource { id: ID!  n: Int  body: JSON  made: Int @computed(from: ["body", "n"]) }
+        type Hook @resource { id: ID!  n: Int  body: JSON }
+        type Query { get: JSON @action  list: JSON @action }
+        type Mutation { take: JSON @action  change: JSON @action }`,
+      logic: {
+        Made: { made: ({ body, n }: any) => (n === 9 ? grow(body) : null) },
+        Hook: {
+          beforeUpdate: ({ input, record }: any) => grow(record.body) && { ...input, body: record.body },
+        },
+        Query: { get, list },
+        Mutation: { take: get, change: update },
+      },
+      env: { LIMIT_BYTES: '100000' },
+    });
+    const body = ['y'.repeat(2_000)];
+    await own.rest('POST', '/owners', { docs: [{ body }, { body }] });
+    for (const [method, path] of [
+      ['GET', 'get'],
+      ['GET', 'list'],
+      ['POST', 'take'],
+      ['POST', 'change'],
+    ] as const)
+      expect([path, (await own.rest(method, `/actions/${path}`)).body.code]).toEqual([
+        path,
+        'ANSWER_TOO_LARGE',
+      ]);
+    for (const query of ['{ get }', '{ list }', 'mutation { take }', 'mutation { change }'])
+      expect([query, (await own.graphql(query)).errors?.[0].extensions.code]).toEqual([
+        query,
+        'ANSWER_TOO_LARGE',
+      ]);
+    for (const [plural, change] of [
+      ['mades', 'updateMade'],
+      ['hooks', 'updateHook'],
+    ] as const) {
+      for (let times = 0; times < 2; times++) await own.rest('POST', `/${plural}`, { body });
+      const field = plural === 'mades' ? 'made' : 'body';
+      const both = `mutation @atomic { a: ${change}(id: 1, n: 9) { ${field} body } b: ${change}(id: 2, n: 9) { ${field} body } }`;
+      expect([change, (await own.graphql(both)).errors?.[0].extensions.code]).toEqual([
+        change,
+        'ANSWER_TOO_LARGE',
+      ]);
+    }
+    await own.close();
   });
 });

@@ -1,6 +1,7 @@
 /** On whose behalf a function asks something inside of its transaction, and what has become of that transaction. */
 
 import { DuetError, type Fault, faultCodes } from '../../base/errors.ts';
+import { handed } from '../../base/passed.ts';
 import type { Resource } from '../../schema/model.ts';
 import { withArticle } from '../../schema/names.ts';
 import { isWrite } from '../../storage/duties.ts';
@@ -106,7 +107,9 @@ export class Acting {
         if (ledger.writes === before + 1) ledger.last = { resource, node };
         keysOf(ledger.written, resource).add(node[resource.key.name]);
       }
-      return { ...node };
+      const copy = { ...node };
+      for (const name in copy) handed(copy[name]);
+      return copy;
     } catch (error) {
       const told = elsewhere(error, resource, this.access.isSystem);
       // Nothing was begun, by functions that take part in it neither: whoever expects that can go on.

@@ -1,6 +1,7 @@
 /** What can be asked of one resource inside of a transaction: `get list aggregate create update delete upsert`. */
 
 import { validationFailed } from '../../base/errors.ts';
+import { handed } from '../../base/passed.ts';
 import {
   type AggregateFunction,
   aggregateFits,
@@ -253,7 +254,7 @@ function whole(resource: Resource): Selection {
 /** A node as functions get to see it: its fields, and what is related to it, under their names. */
 function recordOf({ columns, computed, relations }: Selection, node: Node): Node {
   const record: Node = {};
-  for (const { name } of columns) record[name] = node[name];
+  for (const { name } of columns) record[name] = handed(node[name]);
   for (const { column } of computed ?? []) record[column.name] = node[column.name];
   for (const { as, selection } of relations) {
     const related = node[relationKey(as)] as Node | Node[] | null | undefined;
