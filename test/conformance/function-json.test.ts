@@ -1,6 +1,6 @@
 /** JSON that functions make, of whatever JSON.stringify takes, is answered as it writes that, and counted so, by whichever way. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { type AppUnderTest, databases, JSON_HEADERS, openApp } from '../app.ts';
 
 const sdl = `
@@ -47,6 +47,24 @@ describe.each([...databases])('on %s', (database) => {
     expect(await asked('{ docs(where: { id: { eq: "99" } }) { made } __schema { __typename } }')).toBe(
       '{"data":{"docs":[],"__schema":{"__typename":"__Schema"}}}',
     );
+  });
+
+  test('what takes too long to write beside what describes the schema is not told', async () => {
+    let now = performance.now();
+    const late = () => ({
+      toJSON() {
+        now += 60_000;
+        return 'late';
+      },
+    });
+    const slow = await openApp(database, {
+      sdl: 'type Doc @resource { id: ID! } type Query { late: JSON @action }',
+      logic: { Query: { late } },
+    });
+    using _clock = spyOn(performance, 'now').mockImplementation(() => now);
+    const { data, errors } = await slow.graphql('{ late __schema { __typename } }');
+    expect([data, errors?.map(({ extensions }) => extensions.code)]).toEqual([null, ['DEADLINE_EXCEEDED']]);
+    await slow.close();
   });
 
   test('what is changed in place counts as it is then', async () => {

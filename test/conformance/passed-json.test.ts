@@ -237,6 +237,18 @@ describe.each([...databases])('on %s', (database) => {
     expect(await ask(two)).toBe('{"data":{"updatePlains":[{"id":"2"},{"id":"3"}]}}');
   }, 60_000);
 
+  test('what computed fields are made of is refused before it is read, where all of it would take too much', async () => {
+    const { body: owner } = await app.rest('POST', '/owners', {});
+    const body = Array.from({ length: 250_000 }, () => ({}));
+    for (let times = 0; times < 6; times++)
+      await app.rest('POST', '/docs?fields=id', { body, ownerId: owner.id });
+    const listed = async (fields: string) =>
+      (await app.rest('GET', `/docs?ownerId=${owner.id}&fields=${fields}`)).body.code;
+    expect([await listed('size'), await listed('body')]).toEqual(['ANSWER_TOO_LARGE', undefined]);
+    const { data, errors } = await app.graphql(`{ owner(id: ${owner.id}) { docs { size } } }`);
+    expect([data, errors?.[0].extensions.code]).toEqual([{ owner: null }, 'ANSWER_TOO_LARGE']);
+  }, 60_000);
+
   test('what writes answer with is passed on, also where it is kept for a retry', async () => {
     const { body: owner } = await app.rest('POST', '/owners', {});
     const body = Array.from({ length: 250_000 }, () => ({}));
