@@ -1,5 +1,7 @@
 /** JSON that is only passed on, from the database to an answer: its text, which is neither read nor written anew. */
 
+import { rewritten } from './rewritten.ts';
+
 /** Stands for one in the text of an answer; nobody can send what stands for another. */
 const MARK = `\0${crypto.randomUUID()}`;
 const WRITTEN_MARK = JSON.stringify(MARK);
@@ -48,12 +50,18 @@ export function readJson(text: string): unknown {
 }
 
 /**
- * The same value, as a function of the deployment is given it: it may change what is in there in place, and what it makes of it is to be
- * counted, not what was read. To freeze it would break functions that do so before they write it; to copy all of it takes longer.
+ * The same value, for a function of the deployment that has read it, and may do with it as it pleases: what it makes of it in place is to be
+ * counted, not what was read.
  */
 export function handed(value: unknown): unknown {
   if (typeof value === 'object' && value !== null) textsRead.delete(value);
   return value;
+}
+
+/** A copy for a function that is shown what goes on to be answered: what it changes there in place is neither stored nor answered. */
+export function copied(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  return JSON.parse(textsRead.get(value) ?? rewritten(value));
 }
 
 /** To be counted or weighed: to write what was read anew, only for that, would take longer than all else. */

@@ -1,7 +1,7 @@
 /** What functions of the deployment make of the fields of a record. */
 
 import type { Fault } from '../base/errors.ts';
-import { handed, PassedJson } from '../base/passed.ts';
+import { copied, PassedJson } from '../base/passed.ts';
 import type { Computed } from './model.ts';
 import { checkValue } from './values.ts';
 
@@ -14,7 +14,7 @@ export function computedValue({ column, from, compute: run }: Computed, row: Val
     if (row[name] === undefined) return undefined;
     const value = row[name];
     // Only passed on, by whoever needs no more of it.
-    values[name] = value instanceof PassedJson ? value.value : handed(value);
+    values[name] = value instanceof PassedJson ? value.value : copied(value);
   }
   if (!run) throw new Error(`nothing computes ${column.name}`);
   const value = run(values) ?? null;

@@ -2,7 +2,6 @@
 
 import { mayRun } from '../../access/rights.ts';
 import { type DuetError, pointer, validationFailed } from '../../base/errors.ts';
-import { handed } from '../../base/passed.ts';
 import { among } from '../../query/filter.ts';
 import { wholeList } from '../../query/list.ts';
 import type { ActionField, Model, Resource } from '../../schema/model.ts';
@@ -96,11 +95,7 @@ export class Functions {
   ): Hooks {
     const runs = (name: HookName) => {
       const { [name]: run } = functions;
-      return (
-        run &&
-        ((given: Readonly<Record<string, Row | Input>>) =>
-          this.#run(access, `${resource.name}.${name}`, run, given, path))
-      );
+      return run && ((given: object) => this.#run(access, `${resource.name}.${name}`, run, given, path));
     };
     const [create, update, remove] = [runs('beforeCreate'), runs('beforeUpdate'), runs('beforeDelete')];
     return {
@@ -115,10 +110,9 @@ export class Functions {
     access: Access,
     name: string,
     run: Inside,
-    given: Readonly<Record<string, Row | Input>>,
+    given: object,
     before: readonly string[],
   ): Program<Hooked> {
-    for (const values of Object.values(given)) for (const name in values) handed(values[name]);
     const ledger = new Ledger();
     const input = yield* this.#call(access, [...before, name], run, ledger, given);
     if (input === undefined || input === null) return { input: undefined, hasWritten: ledger.hasWritten };

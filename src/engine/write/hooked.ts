@@ -1,6 +1,7 @@
 /** Lets functions of the deployment take part in a write: they see what is to be written, and may change it. */
 
 import { DuetError, type Fault, ofRecord, validationFailed } from '../../base/errors.ts';
+import { copied } from '../../base/passed.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import { INCREMENTS } from '../../schema/names.ts';
 import { didYouMean } from '../../schema/suggest.ts';
@@ -57,7 +58,7 @@ export function* hookedUpdate(
   const columns = [...updatable(resource), ...reserved(resource)];
   const asked = part(change.set, columns);
   const given = change.add ? { ...asked, [INCREMENTS]: Object.freeze({ ...change.add }) } : asked;
-  const { input, hasWritten } = yield* hook(given, { ...change.stored });
+  const { input, hasWritten } = yield* hook(given, ownCopy(change.stored));
   const { stored, guard } = hasWritten ? yield* again(resource, change) : change;
   if (!input) return { ...change, stored, guard };
   const { [INCREMENTS]: _, ...values } = input;
@@ -84,7 +85,7 @@ export function* hookedDelete(
     const stored = yield* lookedUp(resource, key);
     if (!stored) continue;
     if (place > 0 && asked) yield* asked(key);
-    const acting = hook({ ...stored });
+    const acting = hook(ownCopy(stored));
     yield* isTold ? ofOne(key, acting) : acting;
   }
 }
@@ -121,6 +122,12 @@ function* again(resource: Resource, { stored, guard }: Change): Program<Pick<Cha
   if (!row)
     throw new DuetError('NOT_FOUND', `There is no ${resource.singular} with this ${resource.key.name}.`);
   return { stored: row, guard: guard === undefined ? undefined : Number(row[resource.version.name]) };
+}
+
+function ownCopy(stored: Row): Row {
+  const copy: Row = {};
+  for (const name in stored) copy[name] = copied(stored[name]);
+  return copy;
 }
 
 /** Frozen: a function that changes it in place would change nothing, and is to learn so. */
