@@ -96,6 +96,20 @@ describe.each([...databases])('on %s', (database) => {
     ]);
   });
 
+  test('JSON is read once for all functions of a record', async () => {
+    const bodies: unknown[] = [];
+    const note = ({ body }: any) => bodies.push(body);
+    const several = await openApp(database, {
+      sdl: 'type Doc @resource { id: ID!  body: JSON!  a: Int @computed(from: ["body"])  b: Int @computed(from: ["body"]) }',
+      logic: { Doc: { a: note, b: note } },
+      data: { docs: [{ body: { n: 1 } }, { body: { n: 2 } }] },
+    });
+    expect((await several.rest('GET', '/docs')).body).toHaveLength(2);
+    await several.close();
+    expect(bodies).toEqual([{ n: 1 }, { n: 1 }, { n: 2 }, { n: 2 }]);
+    expect([bodies[0] === bodies[1], bodies[2] === bodies[3]]).toEqual([true, true]);
+  });
+
   test('one can ask for it alone, or not at all', async () => {
     const { id } = await line();
     given = [];
