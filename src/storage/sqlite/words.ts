@@ -50,7 +50,6 @@ function changedBy(statement: Statement): readonly Column[] | undefined {
   switch (statement.do) {
     case 'insert':
     case 'insert all':
-    case 'upsert':
     case 'delete':
       return statement.resource.columns;
     case 'update': {
