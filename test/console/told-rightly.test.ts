@@ -155,7 +155,7 @@ browsing('told rightly', () => {
     await page.getByRole('heading', { name: 'Dish', exact: true }).waitFor();
     await here.go(`#/data/Word/record/${id}`);
     await page.getByText(`There is no Word ${id}`).waitFor();
-    await page.getByRole('article', { name: 'REST' }).getByText('404').waitFor();
+    await page.getByRole('article', { name: 'REST' }).getByText(/^404 /).waitFor();
     await page.getByRole('article', { name: 'GraphQL' }).getByText('not sent yet').waitFor();
   });
 
@@ -178,7 +178,7 @@ browsing('told rightly', () => {
     // Where a browser is slow, two steps at once would be none.
     await page.getByRole('heading', { name: 'Dish', exact: true }).waitFor();
     await here.go(`#/data/Word/record/${id}`);
-    const told = page.getByRole('article', { name: 'REST' }).getByText('404');
+    const told = page.getByRole('article', { name: 'REST' }).getByText(/^404 /);
     await told.waitFor();
     const answered = page.waitForResponse('**/graphql');
     late.resolve();
