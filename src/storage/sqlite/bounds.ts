@@ -1,8 +1,7 @@
 /** Whether an index, a limit or the size of the tables bounds what a SQLite statement visits, and the texts that it looks at. */
 
 import type { Database } from 'bun:sqlite';
-import { quote } from '../sql/dialect.ts';
-import type { Query, Statement } from '../statements.ts';
+import type { Statement } from '../statements.ts';
 import {
   type Allowance,
   type Cost,
@@ -15,9 +14,10 @@ import {
   timed,
 } from './cost.ts';
 import { answeredOf, BYTES, countOf, FEW_SOUGHT, givenTo, soughtOf } from './given.ts';
-import { costOfLists, keyIn, named, numbersIn, seeksIn } from './keyed.ts';
+import { costOfLists, keyIn, named, seeksIn } from './keyed.ts';
 import { LookCost } from './look-cost.ts';
 import { Others } from './others.ts';
+import { costOfPassing, FEW_ROWS, OwnCost, VISIT } from './own-cost.ts';
 import { looksAt, type Plan, planOf, type Reading } from './plan.ts';
 import { isLongToPlan } from './planning.ts';
 import { costOfSearch } from './search-cost.ts';
@@ -28,18 +28,12 @@ import { SHORT_FILE, WriteCost } from './write-cost.ts';
 
 /** What it costs to change a few rows. */
 const FEW_CHANGES = 1_000;
-/** What it costs to come to a row, beside testing it. */
-const VISIT = 4;
 /** Of rows that could all meet each other, at most one in so many does. */
 const SELDOM = 12;
-/** In a large file a row may have a page of its own. */
-const PAGE = 4;
 /** What is looked at for each byte counts from here on: a few values that are compared are in most rules. */
 const FEW_LOOKS = 1;
 /** How long a page may take that is no longer to be read elsewhere. */
 const FOLLOWING_MS = 500;
-/** So many rows of related lists are put in order in some milliseconds. */
-const FEW_ROWS = 5_000;
 /** So many rows of a large file are measured in some milliseconds, and if their keys are long, in a hundred. */
 const FEW_PAGES = 5_000;
 /** A page of an export may have the lists of so many records, however few the first has. */
@@ -66,6 +60,7 @@ export class Bounds implements Allowance {
   readonly #sizes: Sizes;
   readonly #looks: LookCost;
   readonly #writes: WriteCost;
+  readonly #own: OwnCost;
   readonly #isShared: boolean;
   readonly #others: Others;
   #wasLongUntil = 0;
@@ -78,6 +73,7 @@ export class Bounds implements Allowance {
     this.#others = new Others(database);
     this.#looks = new LookCost(database, this.#sizes);
     this.#writes = new WriteCost(database, this.#sizes);
+    this.#own = new OwnCost(this.#sizes);
   }
 
   /**
@@ -161,7 +157,7 @@ export class Bounds implements Allowance {
     switch (statement.do) {
       case 'select':
       case 'aggregate':
-        if (!statement.resource.version) return sure(this.#costOfOwn(statement, parameters));
+        if (!statement.resource.version) return sure(this.#own.of(statement, parameters));
         return this.#costOfReading(statement, sql, parameters, left, of);
       case 'match': {
         // What its filter looks at besides, it looks at for each of them; and at what is given, whatever it comes to.
@@ -177,42 +173,6 @@ export class Bounds implements Allowance {
         return tests <= FEW_CHANGES ? sure(tests) : timed(tests);
       }
     }
-  }
-
-  /** What Duet asks of its own tables, it asks by their keys, or of a few rows at a time; but there may be much in them. */
-  #costOfOwn(statement: Query, parameters: readonly unknown[]): number {
-    const { resource, where } = statement;
-    // No index has all that is asked of them: while a receiver is down, any number of deliveries waits for it.
-    if (statement.do === 'aggregate') return this.#costOfAll(resource.table);
-    const { columns, per, limit, bytes } = statement;
-    if (per && limit !== undefined) {
-      const rows = per.values.length * limit;
-      const there = this.#sizes.rowsOf(resource.table);
-      return soughtOf(per.values) + this.#costOfPassing(there > MOST_ROWS ? rows : Math.min(rows, there));
-    }
-    // To find many that no index tells from others, it may go through all of them.
-    if (limit !== undefined && limit > FEW_ROWS) return this.#costOfAll(resource.table);
-    const numbers = where ? numbersIn(where, resource.key) : 0;
-    if (numbers > 0) return this.#costOfPassing(numbers);
-    if (bytes === undefined || where?.is !== 'in') return 0;
-    // To ask how long they are reads none of the texts.
-    const found = `${quote(where.column.stored)} IN (SELECT value FROM json_each(?1))`;
-    const sizes = columns.map(({ stored }) => `COALESCE(octet_length(${quote(stored)}), 0)`);
-    const sum = `COALESCE(SUM(${sizes.join(' + ')}), 0)`;
-    const there = this.#sizes.number(`SELECT ${sum} FROM ${quote(resource.table)} WHERE ${found}`, [
-      parameters[0],
-    ]);
-    return VISIT * where.values.length + Math.min(bytes, there) / BYTES;
-  }
-
-  #costOfAll(table: string): number {
-    const rows = this.#sizes.rowsOf(table);
-    return rows > MOST_ROWS ? Number.POSITIVE_INFINITY : this.#costOfPassing(rows);
-  }
-
-  /** Rows whose texts are not read, but of which each may be on a page of its own. */
-  #costOfPassing(rows: number): number {
-    return rows * VISIT * (this.#sizes.isLarge ? PAGE : 1);
   }
 
   #costOfReading(
@@ -295,7 +255,7 @@ export class Bounds implements Allowance {
     const mayWatch = plan.isWatchable && !having && !isPage;
     const looks = (!isLight || leadsOn) && mayBeLong ? looksAt(statement, plan) : [];
     if (loops === 0) {
-      const passed = this.#costOfPassing(offset);
+      const passed = costOfPassing(offset, this.#sizes);
       const bare = sought + seeks * conditions + passed + carried;
       const cost = bare + this.#looks.of(looks, seeks, () => named(statement, parameters), left - bare);
       if (cost <= left || bare > left || !mayWatch || this.#sizes.know(plan.leadsTo)) return taken(cost);

@@ -8,7 +8,8 @@ import type { Row } from '../statements.ts';
 import type { Bounds } from './bounds.ts';
 import { explained, explaining } from './errors.ts';
 import { BUSY_TIMEOUT_MS, isBusy } from './opening.ts';
-import { type Runner, UNBOUNDED } from './runner.ts';
+import type { Runner } from './runner.ts';
+import { UNBOUNDED } from './watch.ts';
 import type { Outcome, Waiting } from './write-queue.ts';
 
 /** After so long, the rest of a batch lets others go first. */

@@ -27,14 +27,12 @@ import { countOf } from './given.ts';
 import { MOST_ROWS, SMALL_FILE } from './sizes.ts';
 import { keptStatements } from './statement-cache.ts';
 import { counted } from './statement-process.ts';
+import { UNBOUNDED, WATCH, type Watch, watchOf } from './watch.ts';
 
 /** What is written meanwhile is not much. */
 const REMEASURE_MS = 1000;
 
 export const compiler = new Compiler(dialect);
-
-/** Thrown out of a program at the statement that may take too long to let everybody else wait. */
-export const UNBOUNDED = new Error('the statement is not bounded');
 
 /** Runs programs on one connection, whose statements it keeps prepared. */
 export class Runner {
@@ -297,13 +295,6 @@ function endingLate(until: number, late: () => void): () => void {
   };
 }
 
-const WATCH = '"_duet_watch"';
-
-interface Watch {
-  /** A statement begins now, and is told of when it takes longer than it may. */
-  readonly begin: (until: number, sql: string, allowance: Allowance) => void;
-}
-
 const ENDLESS = Number.POSITIVE_INFINITY;
 
 /** Throws UNBOUNDED where it may not run at all. */
@@ -316,30 +307,6 @@ function untilWhen(
   const until = allowance?.admits(statement, sql, parameters) ?? ENDLESS;
   if (until === 0) throw UNBOUNDED;
   return until;
-}
-
-/** To look at the clock takes as long as to visit a row does. */
-const SELDOM = 4;
-
-/** A function of SQL that ends the statement which calls it for each row: SQLite offers no other way to interrupt one. */
-function watchOf(database: Database): Watch {
-  let end = 0;
-  let late = () => {};
-  let visited = 0;
-  database.function(WATCH.slice(1, -1), (_row) => {
-    if (++visited % SELDOM === 0 && performance.now() > end) {
-      late();
-      throw UNBOUNDED;
-    }
-    return 1;
-  });
-  return {
-    begin: (until, sql, allowance) => {
-      end = until;
-      visited = 0;
-      late = () => allowance.wasLong(sql);
-    },
-  };
 }
 
 /** The whole new row, as it would be read: every column has a value, and SQLite keeps values as they are. */

@@ -10,7 +10,8 @@ import type { Bounds } from './bounds.ts';
 import { explaining } from './errors.ts';
 import { openToRead } from './opening.ts';
 import type { ProcessReader } from './process-reader.ts';
-import { Runner, UNBOUNDED } from './runner.ts';
+import { Runner } from './runner.ts';
+import { UNBOUNDED } from './watch.ts';
 
 /** So many exports are under way at once: each holds a page of its own, for as long as its client takes. */
 const MOST_SNAPSHOTS = 32;

@@ -31,11 +31,12 @@ import { openToServe } from './opening.ts';
 import { Pace } from './pace.ts';
 import { ProcessReader } from './process-reader.ts';
 import { ProcessWriter } from './process-writer.ts';
-import { compiler, Runner, UNBOUNDED } from './runner.ts';
+import { compiler, Runner } from './runner.ts';
 import { SharedSnapshot } from './shared-snapshot.ts';
 import { Snapshots } from './snapshots.ts';
 import { CHECKPOINT_FRAMES, LONG_LOG_FRAMES, Log } from './wal.ts';
 import { WalIndex } from './wal-index.ts';
+import { UNBOUNDED } from './watch.ts';
 import { unmergedIn } from './words.ts';
 import {
   type Commit,
