@@ -1,6 +1,6 @@
 /** Workers that write to one file of SQLite: who finds it taken is told by the one that has written, through the parent of both. */
 
-import { mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { OtherWriters } from '../storage/sqlite/write-queue.ts';
@@ -34,6 +34,13 @@ export function flagsOf(workers: number): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Of a worker that is gone: all others would go on giving way to it. */
+export function lowerFlag(flags: string, who: number): void {
+  const file = openSync(flags, 'r+');
+  writeSync(file, new Uint8Array(1), 0, 1, who);
+  closeSync(file);
 }
 
 /** The side of a worker. What is lost on the way costs nothing but time: who waits looks by itself, too. */
@@ -83,9 +90,11 @@ export class Turn implements OtherWriters {
       this.#own = message.own;
       this.#flags = mapped(message.file);
     }
-    // It was quicker by itself: then it is somebody else's turn.
-    else if (this.#waiting.size === 0) this.done();
-    else for (const again of [...this.#waiting.keys()]) again();
+    // It was quicker by itself, or its flag was another's, who is gone: then it is somebody else's turn.
+    else if (this.#waiting.size === 0) {
+      this.#flags[this.#own] = 0;
+      this.done();
+    } else for (const again of [...this.#waiting.keys()]) again();
   }
 }
 

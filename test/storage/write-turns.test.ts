@@ -1,7 +1,7 @@
 /** Processes that write to one file: who finds it taken is told when it is free, in turn, and never needs to be. */
 
 import { test as always, expect } from 'bun:test';
-import { flagsOf, Turn, type TurnMessage } from '../../src/cli/write-turns.ts';
+import { flagsOf, lowerFlag, Turn, type TurnMessage } from '../../src/cli/write-turns.ts';
 import { WriteQueue } from '../../src/storage/sqlite/write-queue.ts';
 
 /** Elsewhere there are no several processes behind one port. */
@@ -29,7 +29,7 @@ function processes(count: number) {
     }, isShort);
     return withdraw;
   };
-  return { told, of, wait };
+  return { told, of, wait, file };
 }
 
 test('a write that found the file taken goes on in the moment in which another process lets go of it', async () => {
@@ -284,6 +284,55 @@ test('what is short has its turn before what takes long', () => {
   of(0).done();
   of(2).done();
   expect(told).toEqual([2, 1]);
+});
+
+test('nobody gives way to one that is gone', () => {
+  const { of, file } = processes(3);
+  of(1).wait(() => {}, true);
+  of(2).wait(() => {}, true);
+  lowerFlag(file, 1);
+  expect([of(0).areShortWaiting, of(2).areShortWaiting]).toEqual([true, false]);
+  // Another in its place, which knows nothing of it, is told that it is its turn, once.
+  const told: TurnMessage[] = [];
+  const next = new Turn((message) => told.push(message));
+  next.heard({ say: 'flags', file, own: 2 });
+  next.heard({ say: 'go' });
+  expect([told, of(0).areShortWaiting]).toEqual([[], false]);
+});
+
+test('while it gives way, a queue asks once at a time', async () => {
+  let asking = 0;
+  let most = 0;
+  const others = {
+    wait() {
+      most = Math.max(most, ++asking);
+      return () => {
+        asking--;
+      };
+    },
+    done() {},
+    areWaiting: true,
+    areShortWaiting: true,
+  };
+  const queue = new WriteQueue(
+    (batch, isAlone) => {
+      const outcomes = batch.map(({ steps }) =>
+        !isAlone && steps === 'many' ? 'alone' : { result: undefined },
+      );
+      return isAlone ? Promise.resolve(outcomes) : (outcomes as []);
+    },
+    60_000,
+    others,
+  );
+  const add = (steps: 'one' | 'many') => queue.add(function* () {}, steps, Number.POSITIVE_INFINITY);
+  const long = add('many');
+  for (let short = 0; short < 20; short++) {
+    await add('one');
+    await Bun.sleep(2);
+  }
+  others.areShortWaiting = false;
+  await long;
+  expect(most).toBe(1);
 });
 
 test('those who wait have their turns one after the other', () => {

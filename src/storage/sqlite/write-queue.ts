@@ -78,6 +78,8 @@ export class WriteQueue {
   #dueSince: number | undefined;
   /** Since when others have been in the way. */
   #busySince: number | undefined;
+  /** Asks no longer whether it is this one's turn. */
+  #withdraw = nothing;
   /** When it was looked last whether somebody has waited for too long. */
   #lookedAt = 0;
 
@@ -212,14 +214,20 @@ export class WriteQueue {
 
   /** Whoever writes may end without a word, or not be among those who tell. */
   #awaitTurn(): void {
+    // Each would ask again, and those once more.
+    this.#withdraw();
     const again = () => {
-      clearTimeout(timer);
-      withdraw?.();
+      this.#withdraw();
       this.#flush();
     };
     const isShort = this.#entries.length > 0;
     const timer = setTimeout(again, isShort ? POLL_MS : LONG_POLL_MS);
     const withdraw = this.#others?.wait(again, isShort);
+    this.#withdraw = () => {
+      clearTimeout(timer);
+      withdraw?.();
+      this.#withdraw = nothing;
+    };
   }
 
   #failed(batch: readonly Entry[], error: unknown): void {
@@ -246,3 +254,5 @@ function tooLongBusy(patienceMs: number): DuetError {
   const cause = new Error(`another process has been writing for ${patienceMs} ms`);
   return unavailable('The database is busy; retry in 1 s.', cause);
 }
+
+function nothing(): void {}
