@@ -39,6 +39,25 @@ describe('what another process has written', () => {
     await app.close();
   });
 
+  test('until it is counted again, nothing is taken for certain that hangs on it', async () => {
+    using folder = new Folder();
+    const file = folder.file('duet.db');
+    using clock = stopped();
+    const app = await openApp('sqlite', { sdl, data: {}, url: `sqlite:${file}`, apart: ['false'] });
+    const scan = async () => (await app.rest('GET', '/items?name[contains]=zzz&limit=5')).status;
+    clock.now += 1_000;
+    expect(await scan()).toBe(200);
+    load(file);
+    // The clock goes on while rows are visited, and only where it is looked at.
+    const looks = spyOn(performance, 'now').mockImplementation(() => {
+      clock.now += 1;
+      return clock.now;
+    });
+    expect(await scan()).toBe(503);
+    looks.mockRestore();
+    await app.close();
+  });
+
   test('an index that it has dropped is not relied on any more', async () => {
     using folder = new Folder();
     const file = folder.file('duet.db');

@@ -247,6 +247,7 @@ export class Bounds implements Allowance {
     // What few rows lead to, each of them may lead to: all that there is, as many times.
     const isKnown =
       !this.#isShared &&
+      !this.#sizes.isOutdated &&
       isFew &&
       loops <= 1 &&
       !(leadsOn ? mayBeLong || isLarge || seeks > 1 : mayBeLong && isLarge);

@@ -28,6 +28,7 @@ export class Sizes {
   #bytes = 0;
   #recountAt = 0;
   #recountedAt = 0;
+  #isOutdated = false;
   #measured = 0;
   #measureAgain = 0;
 
@@ -43,6 +44,12 @@ export class Sizes {
 
   get isLarge(): boolean {
     return this.bytes > SMALL_FILE;
+  }
+
+  /** Whether others have written since all of this was looked at. */
+  get isOutdated(): boolean {
+    this.#recountNowAndThen();
+    return this.#isOutdated;
   }
 
   /** How many rows a small table has at the most. */
@@ -112,6 +119,7 @@ export class Sizes {
 
   /** The same where they may write all the time: to count takes as long as many a read. */
   outdateSoon(): void {
+    this.#isOutdated = true;
     this.#recountAt = Math.min(this.#recountAt, this.#recountedAt + RECOUNT_SOON_MS);
   }
 
@@ -128,6 +136,7 @@ export class Sizes {
     const now = performance.now();
     if (now < this.#recountAt) return;
     this.#recountedAt = now;
+    this.#isOutdated = false;
     this.#recountAt = now + RECOUNT_MS;
     this.#rows.clear();
     this.#held.clear();
