@@ -300,6 +300,35 @@ test('nobody gives way to one that is gone', () => {
   expect([told, of(0).areShortWaiting]).toEqual([[], false]);
 });
 
+test('others know of what is short and waits for one that takes long in the same process', async () => {
+  const { of } = processes(2);
+  let end = () => {};
+  const queue = new WriteQueue(
+    (batch, isAlone) => {
+      if (!isAlone) return batch.map(({ steps }) => (steps === 'many' ? 'alone' : { result: undefined }));
+      return new Promise((resolve) => {
+        end = () => resolve([{ result: undefined }]);
+      });
+    },
+    60_000,
+    of(0),
+  );
+  const add = (steps: 'one' | 'many', deadline = Number.POSITIVE_INFINITY) =>
+    queue.add(function* () {}, steps, deadline);
+  for (const isLate of [false, true]) {
+    const long = add('many');
+    await Bun.sleep(20);
+    const known = [of(1).areShortWaiting];
+    const short = add('one', isLate ? performance.now() + 1 : undefined).catch(() => {});
+    known.push(of(1).areShortWaiting);
+    if (isLate) await short;
+    end();
+    await Promise.all([long, short]);
+    known.push(of(1).areShortWaiting);
+    expect(known).toEqual([false, true, false]);
+  }
+});
+
 test('while it gives way, a queue asks once at a time', async () => {
   let asking = 0;
   let most = 0;

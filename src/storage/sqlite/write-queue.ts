@@ -78,6 +78,8 @@ export class WriteQueue {
   #dueSince: number | undefined;
   /** Since when others have been in the way. */
   #busySince: number | undefined;
+  /** Gives up the place of what is short and waits for one of its own that takes long. */
+  #place: (() => void) | undefined;
   /** Asks no longer whether it is this one's turn. */
   #withdraw = nothing;
   /** When it was looked last whether somebody has waited for too long. */
@@ -94,6 +96,8 @@ export class WriteQueue {
       if (this.#entries.length + this.#long.length >= MOST_WAITING)
         return reject(unavailable('Too many writes are queued; retry in 1 s.'));
       this.#entries.push({ program, steps, deadline, resolve: resolve as Entry['resolve'], reject });
+      // By the time this one hears that the long one has ended, that of another process might have begun.
+      if (this.#isUnderWay && this.#wasLong) this.#place ??= this.#others?.wait(nothing, true);
       // After all requests that have arrived by now: those are the ones that go together.
       if (this.#entries.length === 1 && !this.#isUnderWay) afterBatch(() => this.#flush());
     });
@@ -116,6 +120,7 @@ export class WriteQueue {
     }
     const batch = isAlone ? this.#long.splice(0, 1) : this.#entries.splice(0, MOST_TOGETHER);
     this.#wasLong = isAlone;
+    if (!isAlone) this.#leavePlace();
     // What has waited for too long is not begun: nobody may be told of a failure that then succeeds.
     const due = batch.filter((entry) => !expired(entry, now));
     try {
@@ -146,8 +151,8 @@ export class WriteQueue {
   /** To what is short in other processes: each of these might have one that takes long, and all of them would come first. */
   #givesWay(now: number): boolean {
     this.#dueSince ??= now;
-    // Where there is always something short, what takes long is not to wait for ever.
-    return this.#others?.areShortWaiting === true && now - this.#dueSince < this.#patienceMs;
+    // Where there is always something short, what takes long is not to wait for ever; but longer than another that is under way.
+    return this.#others?.areShortWaiting === true && now - this.#dueSince < 2 * this.#patienceMs;
   }
 
   #await(batch: readonly Entry[], isAlone: boolean, outcomes: Promise<readonly Outcome[] | undefined>): void {
@@ -237,7 +242,13 @@ export class WriteQueue {
     this.#goOn();
   }
 
+  #leavePlace(): void {
+    this.#place?.();
+    this.#place = undefined;
+  }
+
   #goOn(): void {
+    if (this.#entries.length === 0) this.#leavePlace();
     if (this.#entries.length + this.#long.length > 0) setImmediate(() => this.#flush());
   }
 }
