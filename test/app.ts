@@ -1,5 +1,6 @@
 /** Opens the real application on a real database for a test, and speaks to it as a client would. */
 
+import { Database as SqliteFile } from 'bun:sqlite';
 import { join } from 'node:path';
 import { accessRules } from '../src/access/faults.ts';
 import { type App, createApp } from '../src/app/app.ts';
@@ -344,4 +345,15 @@ export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
     timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
   });
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+/** Writes to a database as somebody else would, who knows nothing of Duet. */
+export async function runByOthers(url: string, sql: string): Promise<void> {
+  if (url.startsWith('sqlite:')) {
+    using file = new SqliteFile(url.slice('sqlite:'.length));
+    file.run(sql);
+    return;
+  }
+  await using server = new Bun.SQL(url, { max: 1 });
+  await server.unsafe(sql);
 }

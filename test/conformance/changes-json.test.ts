@@ -1,9 +1,8 @@
 /** What changes show of JSON and of lists is what the records showed, by every way, and nobody makes objects of it. */
 
-import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import fc from 'fast-check';
-import { type AppUnderTest, databases, openApp, sharedPostgres } from '../app.ts';
+import { type AppUnderTest, databases, openApp, runByOthers, sharedPostgres } from '../app.ts';
 import { Listener } from '../events.ts';
 import { Folder } from '../process.ts';
 
@@ -197,14 +196,7 @@ describe.each([...databases])('on %s', (database) => {
   test('what others have stored is shown in one line, and as they wrote it', async () => {
     const id = await created({ body: 1, title: long });
     const sql = `UPDATE "Doc" SET "body" = '{\r\n  "a": [1,\n 2]\n}', "tags" = '[ "a" ]' WHERE "id" = ${id}`;
-    if (isFile) {
-      using file = new Database(folder.file('x.db'));
-      file.run(sql);
-    } else {
-      const server = new Bun.SQL(url, { max: 1 });
-      await server.unsafe(sql);
-      await server.close();
-    }
+    await runByOthers(url, sql);
     expect((await app.rest('PUT', `/docs/${id}`, { n: 1 })).status).toBe(200);
     expect((await app.rest('DELETE', `/docs/${id}`)).status).toBe(204);
     const page = await text(`/changes/docs/${id}`);

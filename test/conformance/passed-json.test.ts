@@ -1,8 +1,7 @@
 /** JSON and lists that are only passed on are answered as they were sent, by whichever way, and nobody makes objects of them. */
 
-import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
-import { type AppUnderTest, databases, JSON_HEADERS, openApp, sharedPostgres } from '../app.ts';
+import { type AppUnderTest, databases, JSON_HEADERS, openApp, runByOthers, sharedPostgres } from '../app.ts';
 import { Folder } from '../process.ts';
 
 const sdl = `
@@ -187,14 +186,7 @@ describe.each([...databases])('on %s', (database) => {
     const other = await openApp(database, { sdl, logic, url });
     await other.rest('POST', '/plains', { body: 1 });
     const sql = `UPDATE "Plain" SET "body" = '{\r\n  "a": [1,\n 2]\n}'`;
-    if (isFile) {
-      using file = new Database(folder.file('x.db'));
-      file.run(sql);
-    } else {
-      const server = new Bun.SQL(url, { max: 1 });
-      await server.unsafe(sql);
-      await server.close();
-    }
+    await runByOthers(url, sql);
     const lines = await other.fetch('/plains?fields=body', { headers: { Accept: 'application/x-ndjson' } });
     expect(await lines.text()).toBe('{"body":{"a":[1,2]}}\n');
     await other.close();
@@ -288,14 +280,7 @@ describe.each([...databases])('on %s', (database) => {
     });
     const foreign = '{"b":  1.0, "a": 12345678901234567890, "n": [1e3, -0, 1e999], "b": "\\u00e9"}';
     const sql = `UPDATE "Doc" SET "body" = '${foreign}', "tags" = '[ "a" ]' WHERE "id" = 1`;
-    if (isFile) {
-      using file = new Database(folder.file('x.db'));
-      file.run(sql);
-    } else {
-      const server = new Bun.SQL(url, { max: 1 });
-      await server.unsafe(sql);
-      await server.close();
-    }
+    await runByOthers(url, sql);
     const send = async (path: string, method: string, body: unknown, key?: string) => {
       const headers = { ...JSON_HEADERS, ...(key && { 'Idempotency-Key': key }) };
       return (await other.fetch(path, { method, headers, body: JSON.stringify(body) })).text();
