@@ -179,6 +179,8 @@ describe('the database', () => {
       DATABASE_CONNECTIONS: '2',
       DATABASE_CONNECT_TIMEOUT: '30000',
       DATABASE_LOCK_TIMEOUT: '30000',
+      DATABASE_STATEMENT_TIMEOUT: '30000',
+      LIMIT_DEADLINE: '30000',
     };
     const app = await openApp('postgres', { ...shipped, url: through.href, env });
     await app.rest('GET', '/books/1');
@@ -191,8 +193,10 @@ describe('the database', () => {
     });
     const admin = new Bun.SQL(url, { max: 1 });
     await admin.unsafe('BEGIN');
-    await admin.unsafe('LOCK TABLE "Note" IN ACCESS EXCLUSIVE MODE');
-    const writes = [1, 2, 3, 4, 5].map((each) => app.rest('POST', '/notes', { title: `${each}` }));
+    await admin.unsafe('LOCK TABLE "Post" IN ACCESS EXCLUSIVE MODE');
+    // What refers to others shares no statement: each takes a connection of its own.
+    const post = { body: 'x', authorId: 1 };
+    const writes = [1, 2, 3, 4, 5].map((each) => app.rest('POST', '/posts', { title: `${each}`, ...post }));
     await told(app, {
       'duet_database_connections{state="idle"}': 0,
       'duet_database_connections{state="busy"}': 2,
