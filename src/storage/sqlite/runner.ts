@@ -28,6 +28,7 @@ import { MOST_ROWS, SMALL_FILE } from './sizes.ts';
 import { keptStatements } from './statement-cache.ts';
 import { counted } from './statement-process.ts';
 import { UNBOUNDED, WATCH, type Watch, watchOf } from './watch.ts';
+import { MOST_CHANGED } from './write-cost.ts';
 
 /** What is written meanwhile is not much. */
 const REMEASURE_MS = 1000;
@@ -201,7 +202,7 @@ export class Runner {
     const found = counted(
       rows,
       isHeavy ? heavy : undefined,
-      late && endingLate(Math.min(until, performance.now() + LONGEST_MS), late),
+      late && endingLate(Math.min(until, performance.now() + LONGEST_MS), late, statement),
     );
     if (!found) throw answerTooLarge();
     if (found.length > MOST_ROWS) allowance?.hadMany(sql);
@@ -286,9 +287,14 @@ function isMany(statement: Statement): boolean {
   return per === undefined && !isOne && Math.min(limit, most) > MANY;
 }
 
-/** Called for each row: however short it was taken to be to read them, nobody waits for all of them if it is not. */
-function endingLate(until: number, late: () => void): () => void {
+/**
+ * Called for each row: however short it was taken to be to read them, nobody waits for all of them if it is not; nor for more than
+ * will be changed here.
+ */
+function endingLate(until: number, late: () => void, statement: Statement): () => void {
+  let left = statement.do === 'select' && statement.lock ? MOST_CHANGED : ENDLESS;
   return () => {
+    if (left-- === 0) throw UNBOUNDED;
     if (performance.now() <= until) return;
     late();
     throw UNBOUNDED;

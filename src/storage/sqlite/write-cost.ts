@@ -15,6 +15,8 @@ import { held, lengthIn, measuredOf, read } from './texts.ts';
 /** What it costs to change a row; and, in a large file, a page that has it or an index of it. */
 const CHANGE = 50;
 const CHANGED_PAGE = 150;
+/** More than these are changed elsewhere, whatever they are. */
+export const MOST_CHANGED = MOST_TESTS / CHANGE;
 /**
  * When a transaction ends, FTS5 merges a page of its index on each of its levels for each record whose words were removed, and as much
  * for what is written where more is left to merge: 0.4 ms in a large one, and nothing looks at the clock meanwhile.
