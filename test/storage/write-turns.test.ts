@@ -329,6 +329,50 @@ test('others know of what is short and waits for one that takes long in the same
   }
 });
 
+test('who was told, and tries, is still known to wait until it has written', async () => {
+  const { of } = processes(3);
+  let settle: (() => void) | undefined;
+  let isFirst = true;
+  const queue = new WriteQueue(
+    (batch) => {
+      if (isFirst) {
+        isFirst = false;
+        return undefined;
+      }
+      // Where the disk is slow, it has to be waited for before the file is tried.
+      return new Promise((resolve) => {
+        settle = () => resolve(batch.map(() => ({ result: undefined })));
+      });
+    },
+    1000,
+    of(1),
+  );
+  const written = queue.add(function* () {}, 'one', Number.POSITIVE_INFINITY);
+  while (!settle) await Bun.sleep(1);
+  expect(of(0).areShortWaiting).toBe(true);
+  settle();
+  await written;
+  expect(of(0).areWaiting).toBe(false);
+});
+
+test('who was told is not refused for what others did before', async () => {
+  const { of } = processes(2);
+  let isTaken = true;
+  const begun = performance.now();
+  const queue = new WriteQueue((batch) => (isTaken ? undefined : batch.map(() => ({ result: 1 }))), 0, of(1));
+  const written = queue.add(function* () {}, 'one', Number.POSITIVE_INFINITY).catch((error) => error.code);
+  // Longer than it has patience with one of them.
+  while (performance.now() - begun < 700) {
+    await Bun.sleep(100);
+    of(0).done();
+  }
+  isTaken = false;
+  expect((await written) as unknown).toBe(1);
+  isTaken = true;
+  const refused = queue.add(function* () {}, 'one', Number.POSITIVE_INFINITY).catch((error) => error.code);
+  expect((await refused) as unknown).toBe('UNAVAILABLE');
+});
+
 test('while it gives way, a queue asks once at a time', async () => {
   let asking = 0;
   let most = 0;

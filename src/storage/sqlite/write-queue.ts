@@ -80,7 +80,7 @@ export class WriteQueue {
   #busySince: number | undefined;
   /** Gives up the place of what is short and waits for one of its own that takes long. */
   #place: (() => void) | undefined;
-  /** Asks no longer whether it is this one's turn. */
+  /** Nobody counts on it any more that this one waits for its turn. */
   #withdraw = nothing;
   /** When it was looked last whether somebody has waited for too long. */
   #lookedAt = 0;
@@ -96,8 +96,7 @@ export class WriteQueue {
       if (this.#entries.length + this.#long.length >= MOST_WAITING)
         return reject(unavailable('Too many writes are queued; retry in 1 s.'));
       this.#entries.push({ program, steps, deadline, resolve: resolve as Entry['resolve'], reject });
-      // By the time this one hears that the long one has ended, that of another process might have begun.
-      if (this.#isUnderWay && this.#wasLong) this.#place ??= this.#others?.wait(nothing, true);
+      if (this.#isUnderWay && this.#wasLong) this.#takePlace();
       // After all requests that have arrived by now: those are the ones that go together.
       if (this.#entries.length === 1 && !this.#isUnderWay) afterBatch(() => this.#flush());
     });
@@ -120,7 +119,7 @@ export class WriteQueue {
     }
     const batch = isAlone ? this.#long.splice(0, 1) : this.#entries.splice(0, MOST_TOGETHER);
     this.#wasLong = isAlone;
-    if (!isAlone) this.#leavePlace();
+    if (isAlone && this.#entries.length > 0) this.#takePlace();
     // What has waited for too long is not begun: nobody may be told of a failure that then succeeds.
     const due = batch.filter((entry) => !expired(entry, now));
     try {
@@ -188,6 +187,7 @@ export class WriteQueue {
     }
     this.#busySince = undefined;
     if (isAlone) this.#dueSince = undefined;
+    this.#withdraw();
     this.#others?.done();
     const again: Entry[] = [];
     batch.forEach((entry, index) => {
@@ -217,17 +217,25 @@ export class WriteQueue {
     }
   }
 
-  /** Whoever writes may end without a word, or not be among those who tell. */
+  /**
+   * Whoever writes may end without a word, or not be among those who tell. Where it tries in vain, it goes on waiting: what takes
+   * long in another process and begins in between would not know of it.
+   */
   #awaitTurn(): void {
     // Each would ask again, and those once more.
     this.#withdraw();
     const again = () => {
-      this.#withdraw();
+      clearTimeout(timer);
       this.#flush();
+    };
+    const told = () => {
+      // Whoever comes before this one now has not been in the way until now.
+      this.#busySince = undefined;
+      again();
     };
     const isShort = this.#entries.length > 0;
     const timer = setTimeout(again, isShort ? POLL_MS : LONG_POLL_MS);
-    const withdraw = this.#others?.wait(again, isShort);
+    const withdraw = this.#others?.wait(told, isShort);
     this.#withdraw = () => {
       clearTimeout(timer);
       withdraw?.();
@@ -238,8 +246,14 @@ export class WriteQueue {
   #failed(batch: readonly Entry[], error: unknown): void {
     this.#busySince = undefined;
     this.#dueSince = undefined;
+    this.#withdraw();
     for (const { reject } of batch) reject(error);
     this.#goOn();
+  }
+
+  /** By the time this one hears that its long one has ended, that of another process might have begun. */
+  #takePlace(): void {
+    this.#place ??= this.#others?.wait(nothing, true);
   }
 
   #leavePlace(): void {
@@ -248,7 +262,7 @@ export class WriteQueue {
   }
 
   #goOn(): void {
-    if (this.#entries.length === 0) this.#leavePlace();
+    if (this.#entries.length === 0 || !this.#wasLong) this.#leavePlace();
     if (this.#entries.length + this.#long.length > 0) setImmediate(() => this.#flush());
   }
 }
