@@ -17,11 +17,13 @@ export type TurnMessage =
 /** What a worker waits with: what takes long gives way to what is short, whoever has it. */
 const LONG = 1;
 const SHORT = 2;
+/** What it tells beside that: it is about what takes long. */
+const HOLDS = 4;
 
 /**
- * A file of flags, one for each worker, which all of them map into memory: whether it waits, and with what. To look costs nothing, so
- * that nothing is sent where nobody waits. The file has no name, and is gone when the process is that opened it. Undefined
- * where there is no room for one.
+ * A file of flags, those of each worker in a byte, which all of them map into memory: whether it waits, and with what. To look
+ * costs nothing, so that nothing is sent where nobody waits. The file has no name, and is gone when the process is that
+ * opened it. Undefined where there is no room for one.
  */
 export function flagsOf(workers: number): string | undefined {
   try {
@@ -47,6 +49,7 @@ export function lowerFlag(flags: string, who: number): void {
 export class Turn implements OtherWriters {
   readonly #send: (message: TurnMessage) => void;
   readonly #waiting = new Map<() => void, number>();
+  #holds = false;
   #flags = new Uint8Array();
   #own = 0;
 
@@ -56,33 +59,53 @@ export class Turn implements OtherWriters {
 
   wait(again: () => void, isShort: boolean): () => void {
     this.#waiting.set(again, isShort ? SHORT : LONG);
-    this.#flags[this.#own] = Math.max(...this.#waiting.values());
+    this.#tell();
     return () => {
       this.#waiting.delete(again);
-      this.#flags[this.#own] = Math.max(0, ...this.#waiting.values());
+      this.#tell();
     };
+  }
+
+  holds(isHeld: boolean): void {
+    this.#holds = isHeld;
+    this.#tell();
   }
 
   /** The next behind this one, so that everybody has a turn; before those that take long, all that are short. */
   done(): void {
     const { length } = this.#flags;
-    for (const flag of [SHORT, LONG])
+    for (const kind of [SHORT, LONG])
       for (let step = 1; step < length; step++) {
         const who = (this.#own + step) % length;
-        if (this.#flags[who] !== flag) continue;
+        const flag = this.#flags[who] ?? 0;
+        if ((flag & kind) === 0) continue;
         // What is short is known to wait until it no longer does, so that nothing long begins before.
-        if (flag === LONG) this.#flags[who] = 0;
+        if (kind === LONG) this.#flags[who] = flag & ~LONG;
         this.#send({ say: 'next', who });
         return;
       }
   }
 
   get areWaiting(): boolean {
-    return this.#flags.some((flag, who) => flag > 0 && who !== this.#own);
+    return this.#othersTell(SHORT | LONG);
   }
 
   get areShortWaiting(): boolean {
-    return this.#flags.some((flag, who) => flag === SHORT && who !== this.#own);
+    return this.#othersTell(SHORT);
+  }
+
+  get areHolding(): boolean {
+    return this.#othersTell(HOLDS);
+  }
+
+  #othersTell(anyOf: number): boolean {
+    return this.#flags.some((flag, who) => (flag & anyOf) > 0 && who !== this.#own);
+  }
+
+  #tell(): void {
+    let flag = this.#holds ? HOLDS : 0;
+    for (const kind of this.#waiting.values()) flag |= kind;
+    this.#flags[this.#own] = flag;
   }
 
   heard(message: Exclude<TurnMessage, { say: 'next' }>): void {
@@ -92,7 +115,7 @@ export class Turn implements OtherWriters {
     }
     // It was quicker by itself, or its flag was another's, who is gone: then it is somebody else's turn.
     else if (this.#waiting.size === 0) {
-      this.#flags[this.#own] = 0;
+      this.#tell();
       this.done();
     } else for (const again of [...this.#waiting.keys()]) again();
   }

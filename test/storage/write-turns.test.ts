@@ -2,7 +2,7 @@
 
 import { test as always, expect } from 'bun:test';
 import { flagsOf, lowerFlag, Turn, type TurnMessage } from '../../src/cli/write-turns.ts';
-import { WriteQueue } from '../../src/storage/sqlite/write-queue.ts';
+import { type Commit, WriteQueue } from '../../src/storage/sqlite/write-queue.ts';
 
 /** Elsewhere there are no several processes behind one port. */
 const test = always.skipIf(process.platform !== 'linux');
@@ -195,25 +195,67 @@ test('one that takes long gives way to what is short in other processes, but not
   expect(done).toEqual(['short', 'long', 'long', 'long']);
 });
 
-test('after another process has written for long, what is short comes first', async () => {
+test('it gives way to what waits for another that takes long, however long that has gone on', async () => {
+  const { of } = processes(2);
   const tried: string[] = [];
-  let isTaken = true;
-  const queue = new WriteQueue((batch, isAlone) => {
-    if (!isAlone && batch[0]?.steps === 'many') return batch.map(() => 'alone');
-    tried.push(isAlone ? 'long' : 'short');
-    const outcomes = isTaken ? undefined : batch.map(() => ({ result: undefined }));
-    return isAlone ? Promise.resolve(outcomes) : outcomes;
-  }, 60_000);
-  const add = (steps: 'one' | 'many') => queue.add(function* () {}, steps, Number.POSITIVE_INFINITY);
-  const long = add('many');
-  while (tried.length === 0) await Bun.sleep(1);
-  const short = add('one');
-  await Bun.sleep(200);
-  isTaken = false;
-  const before = tried.length;
-  await Promise.all([short, long]);
-  expect(tried.slice(before)).toEqual(['short', 'long']);
+  const commit: Commit = (batch, isAlone) => {
+    if (!isAlone) return batch.map(() => 'alone');
+    tried.push('long');
+    return Promise.resolve(batch.map(() => ({ result: undefined })));
+  };
+  const queue = new WriteQueue(commit, 0, of(0));
+  of(1).holds(true);
+  const withdraw = of(1).wait(() => {}, true);
+  const long = queue.add(function* () {}, 'many', Number.POSITIVE_INFINITY);
+  // Longer than it gives way to others that are short.
+  await Bun.sleep(700);
+  of(1).holds(false);
+  await Bun.sleep(50);
+  expect(tried).toEqual([]);
+  withdraw();
+  await long;
+  expect([tried, of(1).areHolding]).toEqual([['long'], false]);
 });
+
+test('others know of what takes long while it is under way', async () => {
+  const { of } = processes(2);
+  const known: boolean[] = [];
+  const commit: Commit = async (batch, isAlone) => {
+    await Bun.sleep(1);
+    known.push(of(1).areHolding);
+    return batch.map(() => (isAlone ? { result: undefined } : 'alone'));
+  };
+  await new WriteQueue(commit, 0, of(0)).add(function* () {}, 'many', Number.POSITIVE_INFINITY);
+  expect([...known, of(1).areHolding]).toEqual([false, true, false]);
+});
+
+test.each([false, true])(
+  'after another process has written for long, what is short comes first (told: %p)',
+  async (tells) => {
+    const { of } = processes(2);
+    const tried: string[] = [];
+    let isTaken = true;
+    const commit: Commit = (batch, isAlone) => {
+      if (!isAlone && batch[0]?.steps === 'many') return batch.map(() => 'alone');
+      tried.push(isAlone ? 'long' : 'short');
+      const outcomes = isTaken ? undefined : batch.map(() => ({ result: undefined }));
+      return isAlone ? Promise.resolve(outcomes) : outcomes;
+    };
+    const queue = new WriteQueue(commit, 60_000, of(0));
+    const add = (steps: 'one' | 'many') => queue.add(function* () {}, steps, Number.POSITIVE_INFINITY);
+    const long = add('many');
+    while (tried.length === 0) await Bun.sleep(1);
+    let short = tells ? undefined : add('one');
+    await Bun.sleep(200);
+    // In the moment in which it comes, before it has been tried once.
+    short ??= add('one');
+    isTaken = false;
+    const before = tried.length;
+    if (tells) of(1).done();
+    await Promise.all([short, long]);
+    expect(tried.slice(before)).toEqual(['short', 'long']);
+  },
+);
 
 test('while another process writes, it stays the turn of what asked first: chance would have the others wait', async () => {
   const tried: string[] = [];
@@ -355,6 +397,32 @@ test('who was told, and tries, is still known to wait until it has written', asy
   expect(of(0).areWaiting).toBe(false);
 });
 
+test('who has just come is not refused for what another has done before, nor anybody for a worker that ends by itself', async () => {
+  const { of } = processes(2);
+  const queue = new WriteQueue(() => undefined, 0, of(1));
+  const add = () => {
+    const begun = performance.now();
+    const write = queue.add(function* () {}, 'one', Number.POSITIVE_INFINITY);
+    return write.catch(({ code }) => [code, performance.now() - begun]) as Promise<[string, number]>;
+  };
+  const first = add();
+  await Bun.sleep(400);
+  const second = add();
+  expect((await first)[0]).toBe('UNAVAILABLE');
+  const [code, waited] = await second;
+  expect(code).toBe('UNAVAILABLE');
+  expect(waited).toBeGreaterThanOrEqual(500);
+  of(0).holds(true);
+  let isRefused = false;
+  const third = add().then(() => {
+    isRefused = true;
+  });
+  await Bun.sleep(700);
+  expect(isRefused).toBe(false);
+  of(0).holds(false);
+  await third;
+});
+
 test('who was told is not refused for what others did before', async () => {
   const { of } = processes(2);
   let isTaken = true;
@@ -384,8 +452,10 @@ test('while it gives way, a queue asks once at a time', async () => {
       };
     },
     done() {},
+    holds() {},
     areWaiting: true,
     areShortWaiting: true,
+    areHolding: false,
   };
   const queue = new WriteQueue(
     (batch, isAlone) => {

@@ -36,6 +36,7 @@ export function isResult(outcome: Outcome): boolean {
 }
 
 interface Entry extends Waiting {
+  readonly since: number;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -56,10 +57,14 @@ export interface OtherWriters {
   wait(again: () => void, isShort: boolean): () => void;
   /** Told when this process has let go of the file. */
   done(): void;
+  /** Told when this process begins what takes long, and when that has ended. */
+  holds(isHeld: boolean): void;
   /** Whether one of them waits, as far as they tell. */
   readonly areWaiting: boolean;
   /** Whether one of them waits with what is short. */
   readonly areShortWaiting: boolean;
+  /** Whether one of them is about what takes long. */
+  readonly areHolding: boolean;
 }
 
 export class WriteQueue {
@@ -74,7 +79,7 @@ export class WriteQueue {
   #wasLong = false;
   /** How many of those that wait are to be settled before it is the turn of what takes long. */
   #left = 0;
-  /** Since when it is the turn of what takes long. */
+  /** Since when it is the turn of what takes long, and no other that does is in the way. */
   #dueSince: number | undefined;
   /** Since when others have been in the way. */
   #busySince: number | undefined;
@@ -95,7 +100,8 @@ export class WriteQueue {
     return new Promise((resolve, reject) => {
       if (this.#entries.length + this.#long.length >= MOST_WAITING)
         return reject(unavailable('Too many writes are queued; retry in 1 s.'));
-      this.#entries.push({ program, steps, deadline, resolve: resolve as Entry['resolve'], reject });
+      const since = performance.now();
+      this.#entries.push({ program, steps, deadline, since, resolve: resolve as Entry['resolve'], reject });
       if (this.#isUnderWay && this.#wasLong) this.#takePlace();
       // After all requests that have arrived by now: those are the ones that go together.
       if (this.#entries.length === 1 && !this.#isUnderWay) afterBatch(() => this.#flush());
@@ -142,24 +148,30 @@ export class WriteQueue {
     while (this.#long[0] && expired(this.#long[0], now)) this.#long.shift();
     this.#left = Math.min(this.#left, this.#entries.length);
     if (this.#long.length === 0 || this.#entries.length === 0) return this.#long.length > 0;
-    // What another process writes meanwhile takes long itself.
-    const wasBusy = this.#busySince !== undefined && now - this.#busySince > EXPIRY_MS;
-    return !this.#wasLong && this.#left === 0 && !wasBusy;
+    return !this.#wasLong && this.#left === 0 && !this.#wasBusy(now);
+  }
+
+  /** What another process has written meanwhile took long itself. */
+  #wasBusy(now: number): boolean {
+    return this.#busySince !== undefined && now - this.#busySince > EXPIRY_MS;
   }
 
   /** To what is short in other processes: each of these might have one that takes long, and all of them would come first. */
   #givesWay(now: number): boolean {
+    if (this.#others?.areHolding) this.#dueSince = now;
     this.#dueSince ??= now;
-    // Where there is always something short, what takes long is not to wait for ever; but longer than another that is under way.
-    return this.#others?.areShortWaiting === true && now - this.#dueSince < 2 * this.#patienceMs;
+    // Where there is always something short, what takes long is not to wait for ever.
+    return this.#others?.areShortWaiting === true && now - this.#dueSince < this.#patienceMs;
   }
 
   #await(batch: readonly Entry[], isAlone: boolean, outcomes: Promise<readonly Outcome[] | undefined>): void {
     this.#isUnderWay = true;
+    if (isAlone) this.#others?.holds(true);
     const watch = setInterval(() => this.#expire(), EXPIRY_MS);
     const ended = () => {
       clearInterval(watch);
       this.#isUnderWay = false;
+      if (isAlone) this.#others?.holds(false);
     };
     outcomes.then(
       (settled) => {
@@ -207,14 +219,20 @@ export class WriteQueue {
   #othersWrite(batch: readonly Entry[], isAlone: boolean): void {
     const now = performance.now();
     this.#busySince ??= now;
-    if (now - this.#busySince >= this.#patienceMs) this.#failed(batch, tooLongBusy(this.#patienceMs));
-    else {
-      (isAlone ? this.#long : this.#entries).unshift(...batch);
-      // It has not had its turn: whoever asks again must not be the other each time, or chance decides who finds the file free.
-      this.#wasLong = !isAlone;
-      if (now - this.#lookedAt >= EXPIRY_MS) this.#expire();
-      this.#awaitTurn();
-    }
+    // Other workers end what they hold the file for, and then it is the turn of those that wait here.
+    const since = this.#others?.areHolding ? now : this.#busySince;
+    const left = batch.filter((entry) => !this.#lostPatience(entry, since, now));
+    (isAlone ? this.#long : this.#entries).unshift(...left);
+    // It has not had its turn: whoever asks again must not be the other each time, or chance decides who finds the file free.
+    this.#wasLong = !isAlone;
+    if (now - this.#lookedAt >= EXPIRY_MS) this.#expire();
+    this.#awaitTurn();
+  }
+
+  #lostPatience(entry: Entry, busySince: number, now: number): boolean {
+    if (now - Math.max(entry.since, busySince) < this.#patienceMs) return false;
+    entry.reject(tooLongBusy(this.#patienceMs));
+    return true;
   }
 
   /**
@@ -229,6 +247,7 @@ export class WriteQueue {
       this.#flush();
     };
     const told = () => {
+      if (this.#wasBusy(performance.now())) this.#left = this.#entries.length;
       // Whoever comes before this one now has not been in the way until now.
       this.#busySince = undefined;
       again();
