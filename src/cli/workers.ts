@@ -6,7 +6,7 @@ import type { Offer, Peers } from '../app/options.ts';
 import type { Observe } from '../base/observe.ts';
 import type { Config } from '../config/config.ts';
 import { cannotListen, type Running, type StopSignal, urlOf } from './serve.ts';
-import { flagsOf, lowerFlag, Turn, type TurnMessage } from './write-turns.ts';
+import { flagsOf, Turn, type TurnMessage } from './write-turns.ts';
 
 /** A worker that cannot stay up is not started again in a tight circle. */
 const PAUSE_MS = 500;
@@ -73,7 +73,7 @@ export async function superviseWorkers(
         },
         onExit: (_, code) => {
           workers.delete(worker);
-          if (flags !== undefined) lowerFlag(flags, Number(name) - 1);
+          flags?.lower(Number(name) - 1);
           resolve(false);
           if (stopping) return;
           observe({ event: 'failure', cause: new Error(`a worker ended with code ${code}`) });
@@ -83,7 +83,7 @@ export async function superviseWorkers(
         },
       });
       workers.set(worker, name);
-      if (flags !== undefined) tell(worker, { say: 'flags', file: flags, own: Number(name) - 1 });
+      if (flags) tell(worker, { say: 'flags', file: flags.file, own: Number(name) - 1 });
     });
 
   const stop = async (signal: StopSignal) => {

@@ -1,6 +1,6 @@
 /** Workers that write to one file of SQLite: who finds it taken is told by the one that has written, through the parent of both. */
 
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { existsSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { OtherWriters } from '../storage/sqlite/write-queue.ts';
@@ -20,29 +20,31 @@ const SHORT = 2;
 /** What it tells beside that: it is about what takes long. */
 const HOLDS = 4;
 
+export interface Flags {
+  /** Where workers find them. */
+  readonly file: string;
+  /** Of a worker that is gone: all others would go on giving way to it. */
+  readonly lower: (who: number) => void;
+}
+
 /**
  * A file of flags, those of each worker in a byte, which all of them map into memory: whether it waits, and with what. To look
  * costs nothing, so that nothing is sent where nobody waits. The file has no name, and is gone when the process is that
- * opened it. Undefined where there is no room for one.
+ * opened it. Undefined where there is no room for one, and where the system does not let workers look into it.
  */
-export function flagsOf(workers: number): string | undefined {
+export function flagsOf(workers: number): Flags | undefined {
   try {
     const folder = mkdtempSync(join(tmpdir(), 'duet-workers-'));
-    const file = join(folder, 'waiting');
-    writeFileSync(file, new Uint8Array(workers));
-    const opened = openSync(file, 'r+');
+    const path = join(folder, 'waiting');
+    writeFileSync(path, new Uint8Array(workers));
+    const opened = openSync(path, 'r+');
     rmSync(folder, { recursive: true });
-    return `/proc/${process.pid}/fd/${opened}`;
+    const file = `/proc/${process.pid}/fd/${opened}`;
+    if (!existsSync(file)) return undefined;
+    return { file, lower: (who) => void writeSync(opened, new Uint8Array(1), 0, 1, who) };
   } catch {
     return undefined;
   }
-}
-
-/** Of a worker that is gone: all others would go on giving way to it. */
-export function lowerFlag(flags: string, who: number): void {
-  const file = openSync(flags, 'r+');
-  writeSync(file, new Uint8Array(1), 0, 1, who);
-  closeSync(file);
 }
 
 /** The side of a worker. What is lost on the way costs nothing but time: who waits looks by itself, too. */

@@ -1,7 +1,7 @@
 /** Processes that write to one file: who finds it taken is told when it is free, in turn, and never needs to be. */
 
 import { test as always, expect } from 'bun:test';
-import { flagsOf, lowerFlag, Turn, type TurnMessage } from '../../src/cli/write-turns.ts';
+import { type Flags, flagsOf, Turn, type TurnMessage } from '../../src/cli/write-turns.ts';
 import { type Commit, WriteQueue } from '../../src/storage/sqlite/write-queue.ts';
 
 /** Elsewhere there are no several processes behind one port. */
@@ -9,7 +9,7 @@ const test = always.skipIf(process.platform !== 'linux');
 
 /** As many processes as are asked for, and who was told that it is its turn. */
 function processes(count: number) {
-  const file = flagsOf(count) ?? '';
+  const { file, lower } = flagsOf(count) as Flags;
   const told: number[] = [];
   const all: Turn[] = [];
   const send = (message: TurnMessage) => {
@@ -29,7 +29,7 @@ function processes(count: number) {
     }, isShort);
     return withdraw;
   };
-  return { told, of, wait, file };
+  return { told, of, wait, file, lower };
 }
 
 test('a write that found the file taken goes on in the moment in which another process lets go of it', async () => {
@@ -217,6 +217,20 @@ test('it gives way to what waits for another that takes long, however long that 
   expect([tried, of(1).areHolding]).toEqual([['long'], false]);
 });
 
+test('each that takes long gives way anew, also behind one whose deadline has passed meanwhile', async () => {
+  const { of } = processes(2);
+  const commit: Commit = (batch, isAlone) =>
+    isAlone ? Promise.resolve(batch.map(() => ({ result: undefined }))) : batch.map(() => 'alone');
+  const queue = new WriteQueue(commit, 0, of(0));
+  of(1).wait(() => {}, true);
+  const add = (deadline: number) => queue.add(function* () {}, 'many', deadline);
+  expect(await add(performance.now() + 100).catch(({ code }) => code)).toBe('DEADLINE_EXCEEDED');
+  await Bun.sleep(600);
+  const begun = performance.now();
+  await add(Number.POSITIVE_INFINITY);
+  expect(performance.now() - begun).toBeGreaterThanOrEqual(500);
+});
+
 test('others know of what takes long while it is under way', async () => {
   const { of } = processes(2);
   const known: boolean[] = [];
@@ -329,10 +343,10 @@ test('what is short has its turn before what takes long', () => {
 });
 
 test('nobody gives way to one that is gone', () => {
-  const { of, file } = processes(3);
+  const { of, file, lower } = processes(3);
   of(1).wait(() => {}, true);
   of(2).wait(() => {}, true);
-  lowerFlag(file, 1);
+  lower(1);
   expect([of(0).areShortWaiting, of(2).areShortWaiting]).toEqual([true, false]);
   // Another in its place, which knows nothing of it, is told that it is its turn, once.
   const told: TurnMessage[] = [];

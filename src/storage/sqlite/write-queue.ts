@@ -79,8 +79,9 @@ export class WriteQueue {
   #wasLong = false;
   /** How many of those that wait are to be settled before it is the turn of what takes long. */
   #left = 0;
-  /** Since when it is the turn of what takes long, and no other that does is in the way. */
-  #dueSince: number | undefined;
+  /** Whose turn it is of what takes long, and since when no other that does is in the way. */
+  #due: Entry | undefined;
+  #dueSince = 0;
   /** Since when others have been in the way. */
   #busySince: number | undefined;
   /** Gives up the place of what is short and waits for one of its own that takes long. */
@@ -158,8 +159,11 @@ export class WriteQueue {
 
   /** To what is short in other processes: each of these might have one that takes long, and all of them would come first. */
   #givesWay(now: number): boolean {
-    if (this.#others?.areHolding) this.#dueSince = now;
-    this.#dueSince ??= now;
+    const [first] = this.#long;
+    if (this.#others?.areHolding || this.#due !== first) {
+      this.#due = first;
+      this.#dueSince = now;
+    }
     // Where there is always something short, what takes long is not to wait for ever.
     return this.#others?.areShortWaiting === true && now - this.#dueSince < this.#patienceMs;
   }
@@ -198,7 +202,7 @@ export class WriteQueue {
       return;
     }
     this.#busySince = undefined;
-    if (isAlone) this.#dueSince = undefined;
+    if (isAlone) this.#due = undefined;
     this.#withdraw();
     this.#others?.done();
     const again: Entry[] = [];
@@ -264,7 +268,6 @@ export class WriteQueue {
 
   #failed(batch: readonly Entry[], error: unknown): void {
     this.#busySince = undefined;
-    this.#dueSince = undefined;
     this.#withdraw();
     for (const { reject } of batch) reject(error);
     this.#goOn();
