@@ -7,21 +7,14 @@ import { checkValue } from './values.ts';
 
 type Values = Record<string, unknown>;
 
-/** A value as a function is given it. What is only passed on, it needs more of. */
-export function shown(value: unknown): unknown {
-  return value instanceof PassedJson ? value.value : copied(value);
-}
-
 /** Undefined where a field that it is made of is hidden from the caller. */
-export function computedValue(
-  { column, from, compute: run }: Computed,
-  row: Values,
-  given: (value: unknown) => unknown = shown,
-): unknown {
+export function computedValue({ column, from, compute: run }: Computed, row: Values): unknown {
   const values: Values = {};
   for (const { name } of from) {
     if (row[name] === undefined) return undefined;
-    values[name] = given(row[name]);
+    const value = row[name];
+    // Only passed on, by whoever needs no more of it.
+    values[name] = value instanceof PassedJson ? value.value : copied(value);
   }
   if (!run) throw new Error(`nothing computes ${column.name}`);
   const value = run(values) ?? null;

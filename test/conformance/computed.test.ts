@@ -96,18 +96,37 @@ describe.each([...databases])('on %s', (database) => {
     ]);
   });
 
-  test('JSON is read once for all functions of a record', async () => {
-    const bodies: unknown[] = [];
-    const note = ({ body }: any) => bodies.push(body);
+  test('what one function does in place to the JSON that it is given is nothing to another', async () => {
     const several = await openApp(database, {
       sdl: 'type Doc @resource { id: ID!  body: JSON!  a: Int @computed(from: ["body"])  b: Int @computed(from: ["body"]) }',
-      logic: { Doc: { a: note, b: note } },
-      data: { docs: [{ body: { n: 1 } }, { body: { n: 2 } }] },
+      logic: { Doc: { a: ({ body }: any) => ++body.n, b: ({ body }: any) => ++body.n } },
     });
-    expect((await several.rest('GET', '/docs')).body).toHaveLength(2);
+    const doc = { id: 1, body: { n: 1 }, a: 2, b: 2 };
+    expect((await several.rest('POST', '/docs', { body: { n: 1 } })).body).toEqual(doc);
+    expect((await several.rest('GET', '/docs')).body).toEqual([doc]);
+    expect((await several.rest('GET', '/docs/1')).body).toEqual(doc);
+    expect((await several.graphql('{ docs { b a } }')).data).toEqual({ docs: [{ b: 2, a: 2 }] });
     await several.close();
-    expect(bodies).toEqual([{ n: 1 }, { n: 1 }, { n: 2 }, { n: 2 }]);
-    expect([bodies[0] === bodies[1], bodies[2] === bodies[3]]).toEqual([true, true]);
+  });
+
+  test('JSON is weighed as often as functions of its record read it', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    const several = await openApp(database, {
+      sdl: `type Doc @resource { id: ID!  body: JSON!  ${names.map((name) => `${name}: Int @computed(from: ["body"])`).join(' ')} }`,
+      logic: { Doc: Object.fromEntries(names.map((name) => [name, ({ body }: any) => body.length])) },
+    });
+    // Of nothing is more made than of empty objects.
+    const body = Array.from({ length: 130_000 }, () => ({}));
+    for (let each = 0; each < 2; each++)
+      expect((await several.rest('POST', '/docs', { body })).status).toBe(201);
+    expect((await several.graphql('{ docs { a } }')).data).toEqual({
+      docs: [{ a: 130_000 }, { a: 130_000 }],
+    });
+    const { errors } = await several.graphql(`{ docs { ${names.join(' ')} } }`);
+    expect(errors?.map(({ extensions }) => extensions?.['code'])).toEqual(['ANSWER_TOO_LARGE']);
+    const one = await several.graphql(`{ doc(id: 1) { ${names.join(' ')} } }`);
+    expect(Object.values(one.data.doc)).toEqual(names.map(() => 130_000));
+    await several.close();
   });
 
   test('one can ask for it alone, or not at all', async () => {
