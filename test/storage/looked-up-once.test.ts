@@ -10,7 +10,7 @@ type Person @resource(plural: "people") {
   id: ID!  handle: String! @unique  mail: String @unique @caseless  city: String
   notes: [Note!]!  tasks: [Task!]!  remarks: [Remark!]!  members: [Member!]!  badges: [Badge!]!
 }
-type Badge @resource { id: ID!  code: String! @unique  person: Person @unique  cards: [Card!]! }
+type Badge @resource { id: ID!  code: String! @unique  rank: Int! @index @default(value: 1)  person: Person @unique  cards: [Card!]! }
 type Card @resource { id: ID!  badge: Badge }
 type Note @resource { id: ID!  title: String!  at: Int! @index  person: Person  remarks: [Remark!]! }
 type Remark @resource @index(fields: ["person", "at"]) { id: ID!  at: Int!  note: Note!  person: Person }
@@ -102,6 +102,8 @@ const asked: readonly (readonly [what: string, where: object, keys: readonly num
     [1],
     /^SEARCH Log USING COVERING INDEX \S+ \(memberId=\?\)$/m,
   ],
+  // Any number of badges may be of the rank.
+  ['cards', { badge: { ...ann, rank: { eq: 1 } } }, [1], /^SEARCH _1 USING INDEX \S+ \(personId=\?\)$/m],
   // There may be several of these.
   ['logs', { member: { teamId: { eq: 1 } } }, [1, 2], /EXISTS|CORRELATED/],
   ['notes', rome, [1, 2, 3], /EXISTS|CORRELATED/],

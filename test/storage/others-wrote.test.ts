@@ -3,6 +3,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, spyOn, test } from 'bun:test';
 import { openApp } from '../app.ts';
+import { SECRET } from '../conformance/access-matrix.ts';
 import { Folder } from '../process.ts';
 
 const sdl = 'type Item @resource { id: ID!  code: String! @unique  name: String! }';
@@ -72,6 +73,41 @@ describe('what another process has written', () => {
     const [[index] = []] = db.query(`SELECT name FROM sqlite_schema WHERE name LIKE 'Item_code_%'`).values();
     db.run(`DROP INDEX "${index}"`);
     expect(await lookup()).toBe(503);
+    await app.close();
+  });
+
+  // A newer file does it, while servers of the older one go on.
+  test('a unique that it has given up leads to all records that match, and to one when it is back', async () => {
+    using folder = new Folder();
+    const file = folder.file('duet.db');
+    const app = await openApp('sqlite', {
+      sdl: `${sdl.replace('@resource', '@resource @allow(to: [READ])')} type Part @resource @allow(to: [READ], where: { item: { code: { eq: "a" } } }) { id: ID!  item: Item! }`,
+      data: { items: [{ id: 1, code: 'a', name: 'first' }], parts: [{ id: 1, itemId: 1 }] },
+      url: `sqlite:${file}`,
+      apart: ['false'],
+      env: { AUTH_SECRET: SECRET },
+    });
+    const shown = async () => ({
+      listed: (await app.rest('GET', '/parts?sort=-id')).body.map(({ id }: { id: number }) => id),
+      found: (await app.rest('GET', '/parts/2')).status,
+      filtered: (await app.rest('GET', '/parts?item.name=second')).body.length,
+    });
+    const once = { listed: [1], found: 404, filtered: 0 };
+    expect(await shown()).toEqual(once);
+    using db = new Database(file);
+    const [[index, made] = []] = db
+      .query(`SELECT name, sql FROM sqlite_schema WHERE name LIKE 'Item_code_%'`)
+      .values();
+    db.run(`DROP INDEX "${index}"`);
+    db.run(`INSERT INTO "Item" (code, name, _version) VALUES ('a', 'second', 1)`);
+    db.run(`INSERT INTO "Part" ("itemId", _version) VALUES (2, 1)`);
+    expect(await shown()).toEqual({ listed: [2, 1], found: 200, filtered: 1 });
+    db.run(`DELETE FROM "Part" WHERE id = 2`);
+    db.run(`DELETE FROM "Item" WHERE id = 2`);
+    db.run(String(made));
+    const { length } = app.statements;
+    expect(await shown()).toEqual(once);
+    expect(app.statements.slice(length).join()).toContain('= (SELECT');
     await app.close();
   });
 });

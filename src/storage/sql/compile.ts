@@ -47,7 +47,9 @@ interface Answered {
 
 export class Compiler {
   readonly #dialect: Dialect;
-  readonly #templates = new WeakMap<Query, Template>();
+  #templates = new WeakMap<Query, Template>();
+  /** How often what had been made was forgotten. */
+  forgotten = 0;
   readonly #insertions: Insertions;
   readonly #changes: Changes;
   readonly #known = new WeakMap<readonly Column[], Answered>();
@@ -59,6 +61,12 @@ export class Compiler {
       const { sql, open } = this.#compile(change);
       return { sql, parameters: open.parameters };
     });
+  }
+
+  /** What has been made of statements is made anew: it may hang on what is true of the database no longer. */
+  forget(): void {
+    this.#templates = new WeakMap();
+    this.forgotten++;
   }
 
   compile(statement: Statement): Compiled {

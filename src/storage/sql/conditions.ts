@@ -13,7 +13,7 @@ import { PLACEHOLDER, type Row } from '../statements.ts';
 import { comparedText, encoded } from './codec.ts';
 import { type Dialect, quote } from './dialect.ts';
 import { columnOf, joinedAs } from './joined.ts';
-import { isSole, type Leads, leading, leadingBeside, nowhere } from './leading.ts';
+import { everywhere, isSole, type Leads, leadingBeside, nowhere } from './leading.ts';
 import { widthOf } from './long-answers.ts';
 import { comparisonsIn, plannedOf } from './planned.ts';
 import { Relevances } from './relevances.ts';
@@ -138,7 +138,9 @@ export class Conditions {
     const theirs = `${alias}.${quote(far.stored)}`;
     const own = `${table}.${quote(near.stored)}`;
     if (this.#dialect.looksUpOnce && isSole(where, target)) {
-      const same = `${own} = (SELECT ${theirs} ${from} ${this.condition(where, alias, around + 1, leading(where, target))})`;
+      // What is unique leads to one row, and all else to any number.
+      const inner = this.condition(where, alias, around + 1, everywhere);
+      const same = `${own} = (SELECT ${theirs} ${from} ${inner})`;
       return leads(near) ? same : this.#dialect.unplanned(`(${same})`);
     }
     const alone = this.#aliases > MOST_JOINED ? this.#dialect.unjoined : '';

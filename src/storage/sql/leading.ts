@@ -8,6 +8,7 @@ import type { Table } from '../statements.ts';
 /** By which columns an index may lead to rows, where what they are compared with is not given, but looked up. */
 export type Leads = (column: Column) => boolean;
 export const nowhere: Leads = () => false;
+export const everywhere: Leads = () => true;
 
 /**
  * SQLite does not know how many rows there are for what is looked up, and takes them for few: it might go through all records of a tenant
@@ -58,10 +59,18 @@ export function indexedIn(resource: Table): ReadonlySet<Column> {
   return columns;
 }
 
+/** Unique constraints that the database does not keep, or no longer. */
+export const notGuaranteed = new WeakSet<ColumnSet>();
+
 /** Whether no two records can match, since all that a unique constraint is of is compared with values. */
 export function isSole(where: Filter, { key, uniques }: Resource): boolean {
   const given = new Set(partsOf(where).flatMap(equalIn));
-  return given.has(key) || uniques.some(({ columns }) => columns.every((column) => given.has(column)));
+  return (
+    given.has(key) ||
+    uniques.some(
+      (unique) => !notGuaranteed.has(unique) && unique.columns.every((column) => given.has(column)),
+    )
+  );
 }
 
 /** Fields are compared with each other by a @check alone, which leads to no other record. */

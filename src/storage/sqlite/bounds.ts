@@ -24,6 +24,7 @@ import { costOfSearch } from './search-cost.ts';
 import { MOST_ROWS, Sizes } from './sizes.ts';
 import { keptStatements } from './statement-cache.ts';
 import { ASSUMED, type Part, read, weightOf } from './texts.ts';
+import type { Uniques } from './uniques.ts';
 import { SHORT_FILE, WriteCost } from './write-cost.ts';
 
 /** What it costs to change a few rows. */
@@ -63,11 +64,13 @@ export class Bounds implements Allowance {
   readonly #own: OwnCost;
   readonly #isShared: boolean;
   readonly #others: Others;
+  readonly #uniques: Uniques | undefined;
   #wasLongUntil = 0;
 
-  /** `isShared`: others write too, of which nobody here knows how much. */
-  constructor(database: Database, isShared = false) {
+  /** `isShared`: others write too, of which nobody here knows how much. `uniques`: what others may give up. */
+  constructor(database: Database, isShared = false, uniques?: Uniques) {
     this.#database = database;
+    this.#uniques = uniques;
     this.#isShared = isShared;
     this.#sizes = new Sizes(database);
     this.#others = new Others(database);
@@ -124,10 +127,16 @@ export class Bounds implements Allowance {
     this.#sizes.outdate();
   }
 
-  /** What others have written: nobody knows how much, nor whether the indexes are still there that plans rely on. */
-  look(): void {
-    const changed = this.#others.look();
-    if (changed === 'schema') this.#plans.clear();
+  /**
+   * What others have written: nobody knows how much, nor whether the indexes are still there that plans rely on. `anew`: what has
+   * been written is of this connection, which it is not told of.
+   */
+  look(anew = false): void {
+    const changed = anew ? 'schema' : this.#others.look();
+    if (changed === 'schema') {
+      this.#plans.clear();
+      this.#uniques?.look();
+    }
     // Where others always write, nothing is taken for certain that hangs on how much there is.
     if (changed !== 'nothing' && !this.#isShared) this.#sizes.outdateSoon();
   }

@@ -1,8 +1,9 @@
 /** Lists of a few keys as parameters of their own: SQLite looks their rows up in nine tenths of the time that a list in one text takes. */
 
 import { codecOf } from '../sql/codec.ts';
+import type { Template } from '../sql/compile.ts';
 import type { Compiled } from '../sql/dialect.ts';
-import { type Filled, PLACEHOLDER, type Select } from '../statements.ts';
+import { type Filled, PLACEHOLDER } from '../statements.ts';
 import { codecs } from './codecs.ts';
 import { dialect } from './dialect.ts';
 
@@ -21,22 +22,23 @@ interface Around {
 }
 
 /** Null where the list stands elsewhere than in a condition. */
-const known = new WeakMap<Select, Around | null>();
+const known = new WeakMap<Template, Around | null>();
 
-/** Undefined where it asks for no list, or for a long one. `at`: which parameter the list is. */
+/** Undefined where it asks for no list, or for a long one. `template`: what the statement is made of. */
 export function withFewKeys(
   { select, value }: Filled,
   { sql, parameters }: Compiled,
-  at: number | undefined,
+  template: Template,
 ): Pick<Compiled, 'sql' | 'parameters'> | undefined {
   const { per } = select;
+  const at = template.open.openAt;
   if (per?.values !== PLACEHOLDER || at === undefined) return undefined;
   const keys = value as readonly unknown[];
   if (keys.length === 0 || keys.length > MOST || codecOf(codecs, per.column).encode) return undefined;
-  let around = known.get(select);
+  let around = known.get(template);
   if (around === undefined) {
     around = aroundList(sql, dialect.listed(at + 1, per.column));
-    known.set(select, around);
+    known.set(template, around);
   }
   if (!around) return undefined;
   const count = Math.ceil(keys.length / STEP) * STEP;

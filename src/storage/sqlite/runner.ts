@@ -101,7 +101,7 @@ export class Runner {
     const until = untilWhen(statement, sql, parameters, allowance);
     const few =
       statement.do === 'filled' && until === ENDLESS
-        ? withFewKeys(statement, compiled, compiler.template(statement.select).open.openAt)
+        ? withFewKeys(statement, compiled, compiler.template(statement.select))
         : undefined;
     const prepared = this.#timed(few?.sql ?? sql, until, allowance);
     const bindings = (few?.parameters ?? parameters) as SQLQueryBindings[];
@@ -163,11 +163,17 @@ export class Runner {
 
   /** The same for a read that is left open for a value: all else is found out once. */
   reader(read: Query, allowance: Allowance | undefined): (value: unknown) => Row[] {
-    const template = compiler.template(read);
-    const { sql, decoders, findsOne } = template;
+    let { forgotten } = compiler;
+    let template = compiler.template(read);
+    const { decoders, findsOne } = template;
     // What is found by its key alone is always within bounds.
     const bounds = findsOne && read.where?.is === 'eq' ? undefined : allowance;
     return (value) => {
+      if (forgotten !== compiler.forgotten) {
+        ({ forgotten } = compiler);
+        template = compiler.template(read);
+      }
+      const { sql } = template;
       const bindings = parametersOf(template, value) as SQLQueryBindings[];
       const until = untilWhen(read, sql, bindings, bounds);
       const prepared = this.#timed(sql, until, bounds);

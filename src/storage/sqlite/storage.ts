@@ -34,6 +34,7 @@ import { ProcessWriter } from './process-writer.ts';
 import { compiler, Runner } from './runner.ts';
 import { SharedSnapshot } from './shared-snapshot.ts';
 import { Snapshots } from './snapshots.ts';
+import { Uniques } from './uniques.ts';
 import { CHECKPOINT_FRAMES, LONG_LOG_FRAMES, Log } from './wal.ts';
 import { WalIndex } from './wal-index.ts';
 import { UNBOUNDED } from './watch.ts';
@@ -104,7 +105,11 @@ export class SqliteStorage implements Storage, Evolvable {
     this.#database = openToServe(path, readOnly);
     this.#database.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_FRAMES}`);
     this.#runner = new Runner(this.#database, model, trace);
-    this.#bounds = new Bounds(this.#database, others !== undefined);
+    this.#bounds = new Bounds(
+      this.#database,
+      others !== undefined,
+      new Uniques(this.#database, model.resources),
+    );
     this.#pace = new Pace(slowMs);
     this.#sync = sync;
     this.#searched = model.resources.filter(({ searched }) => searched.length > 0);
@@ -228,6 +233,7 @@ export class SqliteStorage implements Storage, Evolvable {
       this.#local.look(true);
       const result = await work(this.#session);
       this.#local.look(true);
+      this.#bounds.look(true);
       this.#makeLog();
       this.#database.run('COMMIT');
       return result;
