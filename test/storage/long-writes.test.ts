@@ -233,6 +233,22 @@ test('many short operations are long together: they stop nobody either', async (
   expect(result.body.results).toHaveLength(1000);
 });
 
+test('of many records that are changed at once, what each becomes is worked out where they are changed alone', async () => {
+  using folder = new Folder();
+  const asked: unknown[] = [];
+  const app = await openApp('sqlite', {
+    sdl: 'type Note @resource { id: ID!  text: String! }',
+    data: { notes: Array.from({ length: 2_001 }, (_, at) => ({ text: `note ${at}` })) },
+    url: `sqlite:${folder.file('duet.db')}`,
+    logic: { Note: { beforeUpdate: ({ record }: any) => void asked.push(record.id) } },
+  });
+  const { errors } = await app.graphql(
+    'mutation { updateNotes(where: { text: { startsWith: "note" } }, atMost: 3000, set: { text: "other" }) { id } }',
+  );
+  expect([errors, asked.length]).toEqual([undefined, 2_001]);
+  await app.close();
+});
+
 test('where no process can be started, short writes happen all the same', async () => {
   const slow = new Folder();
   const url = `sqlite:${slow.file('duet.db')}`;
