@@ -2,7 +2,6 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { databases } from '../app.ts';
 import { browsing, service, shows, visit } from './browser.ts';
 
 const sdl = `
@@ -28,10 +27,11 @@ type Part @resource @unique(fields: ["thing", "size"]) {
   seen: DateTime
 }`;
 
-browsing.each([...databases])('editing, on %s', (database) => {
+// On both databases the answers are the same, and data.test.ts shows that what is made of them is.
+browsing('editing, on postgres', () => {
   let duet: Awaited<ReturnType<typeof service>>;
   beforeAll(async () => {
-    duet = await service(database, {
+    duet = await service('postgres', {
       sdl,
       data: {
         owners: [{ name: 'Ada' }, { name: 'Zoe' }],

@@ -1,7 +1,6 @@
 /** How things are found: a search box for every table, filters with the inputs of forms, saved views, the palette and the keys. */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { databases } from '../app.ts';
 import { browsing, service, shows, visit } from './browser.ts';
 
 const sdl = `
@@ -41,10 +40,11 @@ const data = {
   })),
 };
 
-browsing.each([...databases])('finding, on %s', (database) => {
+// On both databases the answers are the same, and data.test.ts shows that what is made of them is.
+browsing('finding, on postgres', () => {
   let duet: Awaited<ReturnType<typeof service>>;
   beforeAll(async () => {
-    duet = await service(database, { sdl, data, logic });
+    duet = await service('postgres', { sdl, data, logic });
   });
   afterAll(() => duet.end());
 
