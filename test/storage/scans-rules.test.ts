@@ -65,7 +65,9 @@ describe.each([
       id: ID!
       title: String!
       org: Org!
-    }`;
+      notes: [Note!]!
+    }
+    type Note @resource @allow(to: [READ]) { id: ID!  paper: Paper }`;
   await (await openApp('sqlite', { sdl: ruled, data: {}, url })).close();
   {
     using db = new Database(folder.file('duet.db'));
@@ -74,6 +76,7 @@ describe.each([
     db.run(`INSERT INTO "Member" (who, "orgId", _version) VALUES ('ann', 1, 1)`);
     db.run(`${numbers} INSERT INTO "Member" (who, "orgId", _version) SELECT 'm' || i, 2, 1 FROM s`);
     db.run(`INSERT INTO "Paper" (title, "orgId", _version) VALUES ('mine', 1, 1), ('theirs', 2, 1)`);
+    db.run(`INSERT INTO "Note" ("paperId", _version) VALUES (1, 1), (2, 1)`);
   }
   // A process that cannot be: whatever needs one fails, and nothing else.
   const app = await openApp('sqlite', {
@@ -98,6 +101,11 @@ describe.each([
   });
 
   test('leave the process where they find many', async () => {
+    const note = (id: number) => app.rest('GET', `/notes?id=${id}&sort=paper.title&limit=1`, undefined, ann);
+    expect((await note(1)).body).toEqual([{ id: 1, paperId: 1 }]);
+    // Whose order hangs on what a rule shows.
+    expect((await note(2)).body.code).toBe('UNAVAILABLE');
+    expect(app.statements.at(-1)).toContain('LEFT JOIN');
     const codes = async () => [
       (await app.rest('GET', '/papers/2', undefined, ann)).body.code,
       (await app.rest('POST', '/papers', { title: 'new', orgId: 2 }, ann)).body.code,

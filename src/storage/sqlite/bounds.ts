@@ -1,6 +1,7 @@
 /** Whether an index, a limit or the size of the tables bounds what a SQLite statement visits, and the texts that it looks at. */
 
 import type { Database } from 'bun:sqlite';
+import { isReferred } from '../../query/referred.ts';
 import type { Statement } from '../statements.ts';
 import {
   type Allowance,
@@ -135,7 +136,7 @@ export class Bounds implements Allowance {
     const changed = anew ? 'schema' : this.#others.look();
     if (changed === 'schema') {
       this.#plans.clear();
-      this.#uniques?.look();
+      this.#uniques?.look(anew);
     }
     // Where others always write, nothing is taken for certain that hangs on how much there is.
     if (changed !== 'nothing' && !this.#isShared) this.#sizes.outdateSoon();
@@ -194,7 +195,9 @@ export class Bounds implements Allowance {
   ): Cost {
     const { where, resource } = statement;
     const per = 'per' in statement ? statement.per : undefined;
-    if (!per && where?.is === 'eq' && where.column === resource.key) return NOTHING;
+    // What it is put in order by may be of another record, which a rule shows or not.
+    const isOfOthers = statement.do === 'select' && statement.order?.some(({ column }) => isReferred(column));
+    if (!per && !isOfOthers && where?.is === 'eq' && where.column === resource.key) return NOTHING;
     const given = countOf(values);
     // Lists are laid out before anything is looked for.
     const having = statement.do === 'aggregate' ? statement.having : undefined;

@@ -116,7 +116,7 @@ export function planOf(database: Database, statement: Reading, sql: string): Pla
     looksUp: lines
       .filter(isOpen)
       .every(({ detail }) => /^SEARCH _\d+ .*INDEX \S+ \((\w+=\?( AND )?)+\)$/.test(detail)),
-    isWatchable: where !== undefined && reached(where).size > 0,
+    isWatchable: filters.some((each) => reached(each).size > 0),
     tables: [...resources],
     leadsTo: [...leadsTo],
     conditions: conditions + steps.length * LOOKUP + (statement.do === 'aggregate' ? measured(statement) : 0),
@@ -227,8 +227,9 @@ function loopsWithin(parent: number, lines: readonly Line[], statement: Reading,
   const within = Math.max(0, ...inner);
   const [only] = open;
   const isSorted = here.some(({ detail }) => detail.startsWith('USE TEMP B-TREE'));
-  // It stops at its limit, having thrown away nothing that it visited.
-  if (open.length === 1 && only && within === 0 && !isSorted && keepsAll(statement, only.detail)) return 0;
+  // It stops at its limit, having thrown away nothing that it visited. What is looked up for a row has no limit.
+  const isOwn = only && !/^\w+ _[.\d]/.test(only.detail);
+  if (open.length === 1 && isOwn && within === 0 && !isSorted && keepsAll(statement, only.detail)) return 0;
   return open.length + within;
 }
 
