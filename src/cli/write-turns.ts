@@ -79,10 +79,10 @@ export class Turn implements OtherWriters {
     for (const kind of [SHORT, LONG])
       for (let step = 1; step < length; step++) {
         const who = (this.#own + step) % length;
-        const flag = this.#flags[who] ?? 0;
-        if ((flag & kind) === 0) continue;
-        // What is short is known to wait until it no longer does, so that nothing long begins before.
-        if (kind === LONG) this.#flags[who] = flag & ~LONG;
+        if (((this.#flags[who] ?? 0) & kind) === 0) continue;
+        // What is short is known to wait until it no longer does, so that nothing long begins before. In one step: it may tell
+        // something else meanwhile, and would be held to what it told before.
+        if (kind === LONG) Atomics.and(this.#flags, who, ~LONG);
         this.#send({ say: 'next', who });
         return;
       }

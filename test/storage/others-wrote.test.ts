@@ -2,12 +2,14 @@
 
 import { Database } from 'bun:sqlite';
 import { describe, expect, spyOn, test } from 'bun:test';
-import { openApp } from '../app.ts';
+import { WalIndex } from '../../src/storage/sqlite/wal-index.ts';
+import { type AppUnderTest, openApp } from '../app.ts';
 import { SECRET } from '../conformance/access-matrix.ts';
 import { Folder } from '../process.ts';
 
 const sdl = 'type Item @resource { id: ID!  code: String! @unique  name: String! }';
 const ROWS = 30_000;
+const PARTS = 20_000;
 
 describe('what another process has written', () => {
   /** Whatever is under way on a machine that stands still for a moment would leave by the clock. */
@@ -77,37 +79,82 @@ describe('what another process has written', () => {
   });
 
   // A newer file does it, while servers of the older one go on.
-  test('a unique that it has given up leads to all records that match, and to one when it is back', async () => {
-    using folder = new Folder();
-    const file = folder.file('duet.db');
-    const app = await openApp('sqlite', {
-      sdl: `${sdl.replace('@resource', '@resource @allow(to: [READ])')} type Part @resource @allow(to: [READ], where: { item: { code: { eq: "a" } } }) { id: ID!  item: Item! }`,
-      data: { items: [{ id: 1, code: 'a', name: 'first' }], parts: [{ id: 1, itemId: 1 }] },
-      url: `sqlite:${file}`,
-      apart: ['false'],
-      env: { AUTH_SECRET: SECRET },
-    });
-    const shown = async () => ({
+  describe('a unique that it has given up leads to all records that match', () => {
+    const referring = `${sdl.replace('@resource', '@resource @allow(to: [READ])')}
+      type Part @resource @allow(to: [READ], where: { item: { code: { eq: "a" } } }) { id: ID!  item: Item! }`;
+    const data = { items: [{ id: 1, code: 'a', name: 'first' }], parts: [{ id: 1, itemId: 1 }] };
+    const opened = (url: string) =>
+      openApp('sqlite', { sdl: referring, data, url, env: { AUTH_SECRET: SECRET } });
+    /** Returns what brings it back. */
+    function giveUp(db: Database, parts = 1): () => void {
+      const [[index, made] = []] = db
+        .query(`SELECT name, sql FROM sqlite_schema WHERE name LIKE 'Item_code_%'`)
+        .values();
+      db.run(`DROP INDEX "${index}"`);
+      db.run(`INSERT INTO "Item" (code, name, _version) VALUES ('a', 'second', 1)`);
+      db.run(
+        `WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < ${parts}) INSERT INTO "Part" ("itemId", _version) SELECT 2, 1 FROM s`,
+      );
+      return () => {
+        db.run(`DELETE FROM "Part" WHERE "itemId" = 2`);
+        db.run(`DELETE FROM "Item" WHERE id = 2`);
+        db.run(String(made));
+      };
+    }
+    const shown = async (app: AppUnderTest) => ({
       listed: (await app.rest('GET', '/parts?sort=-id')).body.map(({ id }: { id: number }) => id),
       found: (await app.rest('GET', '/parts/2')).status,
       filtered: (await app.rest('GET', '/parts?item.name=second')).body.length,
     });
-    const once = { listed: [1], found: 404, filtered: 0 };
-    expect(await shown()).toEqual(once);
-    using db = new Database(file);
-    const [[index, made] = []] = db
-      .query(`SELECT name, sql FROM sqlite_schema WHERE name LIKE 'Item_code_%'`)
-      .values();
-    db.run(`DROP INDEX "${index}"`);
-    db.run(`INSERT INTO "Item" (code, name, _version) VALUES ('a', 'second', 1)`);
-    db.run(`INSERT INTO "Part" ("itemId", _version) VALUES (2, 1)`);
-    expect(await shown()).toEqual({ listed: [2, 1], found: 200, filtered: 1 });
-    db.run(`DELETE FROM "Part" WHERE id = 2`);
-    db.run(`DELETE FROM "Item" WHERE id = 2`);
-    db.run(String(made));
-    const { length } = app.statements;
-    expect(await shown()).toEqual(once);
-    expect(app.statements.slice(length).join()).toContain('= (SELECT');
-    await app.close();
+    const [once, twice] = [
+      { listed: [1], found: 404, filtered: 0 },
+      { listed: [2, 1], found: 200, filtered: 1 },
+    ];
+    const download = (app: AppUnderTest) =>
+      app.fetch('/parts', { headers: { Accept: 'application/x-ndjson' } });
+
+    test.each(['where it is told', 'where nothing tells that others have written'])('%s', async (how) => {
+      using folder = new Folder();
+      const file = folder.file('duet.db');
+      using _ = how === 'where it is told' ? undefined : spyOn(WalIndex, 'of').mockReturnValue(undefined);
+      const app = await opened(`sqlite:${file}`);
+      expect(await shown(app)).toEqual(once);
+      expect(app.statements.join()).toContain('= (SELECT');
+      using db = new Database(file);
+      const back = giveUp(db);
+      expect(await shown(app)).toEqual(twice);
+      back();
+      expect(await shown(app)).toEqual(once);
+      await app.close();
+    });
+
+    test('in downloads', async () => {
+      using folder = new Folder();
+      const app = await opened(`sqlite:${folder.file('duet.db')}`);
+      expect((await (await download(app)).text()).split('\n').length).toBe(2);
+      using db = new Database(folder.file('duet.db'));
+      giveUp(db);
+      expect((await (await download(app)).text()).split('\n').length).toBe(3);
+      await app.close();
+    });
+
+    test('in downloads that have begun before it is back', async () => {
+      using folder = new Folder();
+      const app = await opened(`sqlite:${folder.file('duet.db')}`);
+      using db = new Database(folder.file('duet.db'));
+      const back = giveUp(db, PARTS);
+      const { body } = await download(app);
+      const reader = body?.getReader();
+      let { done, value } = (await reader?.read()) ?? {};
+      back();
+      expect(await shown(app)).toEqual(once);
+      let bytes = 0;
+      while (!done) {
+        bytes += value?.length ?? 0;
+        ({ done, value } = (await reader?.read()) ?? {});
+      }
+      expect(bytes).toBeGreaterThan(PARTS * '{"id":1,"itemId":1}'.length);
+      await app.close();
+    });
   });
 });

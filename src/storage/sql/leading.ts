@@ -59,7 +59,7 @@ export function indexedIn(resource: Table): ReadonlySet<Column> {
   return columns;
 }
 
-/** Unique constraints that the database does not keep, or no longer. */
+/** Unique constraints that the database did not keep at some time. */
 export const notGuaranteed = new WeakSet<ColumnSet>();
 
 /** Whether no two records can match, since all that a unique constraint is of is compared with values. */

@@ -63,6 +63,7 @@ export class Snapshots {
         await this.#turns.next();
         try {
           if (!begun && this.#apart && performance.now() < this.#apartUntil) throw UNBOUNDED;
+          this.#bounds.look();
           const allowance = begun ? this.#bounds.following() : this.#bounds.allowance('each page');
           return explaining(() => runner.drive(program(), this.#apart && allowance));
         } catch (error) {

@@ -171,7 +171,11 @@ export class SqliteStorage implements Storage, Evolvable {
   }
 
   #firstSnapshot(): SharedSnapshot | undefined {
-    if (this.#hasLooked) return undefined;
+    if (this.#hasLooked) {
+      // Without the index, nothing tells that others have written.
+      if (this.#database.filename !== ':memory:') this.#bounds.look();
+      return undefined;
+    }
     this.#hasLooked = true;
     const index = WalIndex.of(this.#database.filename);
     this.#snapshot = index && new SharedSnapshot(this.#database, index, () => this.#bounds.look());

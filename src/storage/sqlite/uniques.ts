@@ -16,8 +16,11 @@ export class Uniques {
     this.#resources = resources.filter(({ uniques }) => uniques.length > 0);
   }
 
-  /** Statements that look up one record where there may be several are made anew. */
-  look(): void {
+  /**
+   * Statements that look up one record where there may be several are made anew. What somebody else brings back is not relied on:
+   * a snapshot that is read from may be older.
+   */
+  look(isOwn: boolean): void {
     if (this.#resources.length === 0) return;
     const names = this.#database.query(`SELECT name FROM sqlite_schema WHERE type = 'index'`).values();
     const indexes = new Set(names.map(([name]) => name));
@@ -25,7 +28,8 @@ export class Uniques {
     for (const resource of this.#resources)
       for (const unique of resource.uniques) {
         const isKept = indexes.has(indexName(resource, unique.columns.map(comparedBy), 'unique'));
-        if (isKept !== notGuaranteed.has(unique)) continue;
+        const isRelied = !notGuaranteed.has(unique);
+        if (isKept === isRelied || (isKept && !isOwn)) continue;
         isOtherwise = true;
         if (isKept) notGuaranteed.delete(unique);
         else notGuaranteed.add(unique);
