@@ -434,7 +434,9 @@ test('who has just come is not refused for what another has done before, nor any
   await Bun.sleep(700);
   expect(isRefused).toBe(false);
   of(0).holds(false);
+  const ended = performance.now();
   await third;
+  expect(performance.now() - ended).toBeGreaterThanOrEqual(400);
 });
 
 test('who was told is not refused for what others did before', async () => {

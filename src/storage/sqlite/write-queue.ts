@@ -84,6 +84,8 @@ export class WriteQueue {
   #dueSince = 0;
   /** Since when others have been in the way. */
   #busySince: number | undefined;
+  /** Since when nobody was in the way of whom it is known that it will end by itself. */
+  #strangeSince: number | undefined;
   /** Gives up the place of what is short and waits for one of its own that takes long. */
   #place: (() => void) | undefined;
   /** Nobody counts on it any more that this one waits for its turn. */
@@ -201,7 +203,7 @@ export class WriteQueue {
       this.#othersWrite(batch, isAlone);
       return;
     }
-    this.#busySince = undefined;
+    this.#isFree();
     if (isAlone) this.#due = undefined;
     this.#withdraw();
     this.#others?.done();
@@ -224,7 +226,8 @@ export class WriteQueue {
     const now = performance.now();
     this.#busySince ??= now;
     // Other workers end what they hold the file for, and then it is the turn of those that wait here.
-    const since = this.#others?.areHolding ? now : this.#busySince;
+    if (this.#strangeSince === undefined || this.#others?.areHolding) this.#strangeSince = now;
+    const since = this.#strangeSince;
     const left = batch.filter((entry) => !this.#lostPatience(entry, since, now));
     (isAlone ? this.#long : this.#entries).unshift(...left);
     // It has not had its turn: whoever asks again must not be the other each time, or chance decides who finds the file free.
@@ -233,8 +236,13 @@ export class WriteQueue {
     this.#awaitTurn();
   }
 
-  #lostPatience(entry: Entry, busySince: number, now: number): boolean {
-    if (now - Math.max(entry.since, busySince) < this.#patienceMs) return false;
+  #isFree(): void {
+    this.#busySince = undefined;
+    this.#strangeSince = undefined;
+  }
+
+  #lostPatience(entry: Entry, since: number, now: number): boolean {
+    if (now - Math.max(entry.since, since) < this.#patienceMs) return false;
     entry.reject(tooLongBusy(this.#patienceMs));
     return true;
   }
@@ -253,7 +261,7 @@ export class WriteQueue {
     const told = () => {
       if (this.#wasBusy(performance.now())) this.#left = this.#entries.length;
       // Whoever comes before this one now has not been in the way until now.
-      this.#busySince = undefined;
+      this.#isFree();
       again();
     };
     const isShort = this.#entries.length > 0;
@@ -267,7 +275,7 @@ export class WriteQueue {
   }
 
   #failed(batch: readonly Entry[], error: unknown): void {
-    this.#busySince = undefined;
+    this.#isFree();
     this.#withdraw();
     for (const { reject } of batch) reject(error);
     this.#goOn();
