@@ -16,6 +16,9 @@ export async function untilStopped(
   // Until there is a handler, the signal would end the process that it asks to go on.
   let hangup = () => {};
   if (onHangup) process.on('SIGHUP', () => hangup());
+  // A worker whose parent was killed would keep the port for ever, and it may be killed while this one starts.
+  let orphaned: () => unknown = () => process.exit(1);
+  process.on('disconnect', () => orphaned());
   const running = await start();
   // Handlers catch their own failures; whatever else goes wrong is logged and must not end the service.
   process.on('uncaughtException', (cause) => observe({ event: 'failure', cause }));
@@ -30,8 +33,7 @@ export async function untilStopped(
     process.exit(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
-  // A worker whose parent was killed would keep the port for ever.
-  process.on('disconnect', () => stop('disconnect'));
+  orphaned = () => stop('disconnect');
   const reload = onHangup?.((config) => running.reload(config));
   hangup = () => {
     if (hasHungUp(hadTerminal)) void stop('SIGHUP');

@@ -353,6 +353,21 @@ test('workers end with a parent that was killed', async () => {
   expect([pids.length, pids.filter(alive)]).toEqual([2, []]);
 });
 
+test('nor do they outlive one that was killed while they start', async () => {
+  using folder = new Folder();
+  const { server, started } = Server.begin(folder, { WORKERS: '2' });
+  started.catch(() => {});
+  const children = () => readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').split(' ');
+  let pids: number[] = [];
+  for (let tries = 0; tries < 5000 && pids.length < 2; tries++) {
+    await Bun.sleep(1);
+    pids = children().filter(Boolean).map(Number);
+  }
+  server.signal('SIGKILL');
+  for (let tries = 0; tries < 1000 && pids.some(alive); tries++) await Bun.sleep(10);
+  expect([pids.length, pids.filter(alive)]).toEqual([2, []]);
+});
+
 test('WORKERS=auto is one for each core that the process may use, and one where memory cannot be shared', async () => {
   expect(readConfig([], { WORKERS: 'auto' }).config?.workers).toBe(availableParallelism());
   expect(readConfig([], { WORKERS: 'many' }).fault).toBe(

@@ -457,6 +457,37 @@ test('who was told is not refused for what others did before', async () => {
   expect((await refused) as unknown).toBe('UNAVAILABLE');
 });
 
+test('what is left behind by what came before it keeps its turn until it is written, or has waited for too long', async () => {
+  const { of } = processes(2);
+  const seen: boolean[] = [];
+  let isBroken = false;
+  const queue = new WriteQueue(
+    (batch) => {
+      seen.push(of(0).areShortWaiting);
+      if (isBroken && batch.length === 1) throw new Error('the disk is full');
+      return batch.map((_, at) => (at === 0 ? { result: 'written' } : 'again'));
+    },
+    1000,
+    of(1),
+  );
+  const add = (deadline = Number.POSITIVE_INFINITY) => queue.add(function* () {}, 'one', deadline);
+  await Promise.all([add(), add(), add()]);
+  expect(seen).toEqual([false, true, true]);
+  expect(of(0).areWaiting).toBe(false);
+  // It is too late when it would be its turn.
+  const [first, second] = [add(), add(performance.now() + 1)];
+  await first;
+  const until = performance.now() + 2;
+  while (performance.now() < until);
+  expect(await second.catch(({ code }) => code)).toBe('DEADLINE_EXCEEDED');
+  await Bun.sleep(1);
+  expect(of(0).areWaiting).toBe(false);
+  isBroken = true;
+  const told = await Promise.allSettled([add(), add()]);
+  expect(told.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  expect(of(0).areWaiting).toBe(false);
+});
+
 test('while it gives way, a queue asks once at a time', async () => {
   let asking = 0;
   let most = 0;

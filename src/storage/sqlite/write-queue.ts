@@ -86,7 +86,7 @@ export class WriteQueue {
   #busySince: number | undefined;
   /** Since when nobody was in the way of whom it is known that it will end by itself. */
   #strangeSince: number | undefined;
-  /** Gives up the place of what is short and waits for one of its own that takes long. */
+  /** Gives up the place of what is short, and waits for what takes long here or is left behind by what came before it. */
   #place: (() => void) | undefined;
   /** Nobody counts on it any more that this one waits for its turn. */
   #withdraw = nothing;
@@ -205,8 +205,6 @@ export class WriteQueue {
     }
     this.#isFree();
     if (isAlone) this.#due = undefined;
-    this.#withdraw();
-    this.#others?.done();
     const again: Entry[] = [];
     batch.forEach((entry, index) => {
       const outcome = outcomes[index] ?? 'again';
@@ -216,8 +214,13 @@ export class WriteQueue {
       else entry.resolve(outcome.result);
     });
     (isAlone ? this.#long : this.#entries).unshift(...again);
-    if (isAlone) this.#left = this.#entries.length;
-    else this.#left = this.#left === 0 ? again.length : Math.max(0, this.#left - batch.length + again.length);
+    const left = this.#left === 0 ? again.length : Math.max(0, this.#left - batch.length + again.length);
+    this.#left = isAlone ? this.#entries.length : Math.min(left, this.#entries.length);
+    // Those that are left have had their turn, but for what came before them: nothing long begins elsewhere until they have written.
+    if (this.#left > 0) this.#takePlace();
+    else this.#leavePlace();
+    this.#withdraw();
+    this.#others?.done();
     this.#goOn();
   }
 
@@ -278,6 +281,7 @@ export class WriteQueue {
     this.#isFree();
     this.#withdraw();
     for (const { reject } of batch) reject(error);
+    if (this.#entries.length === 0) this.#leavePlace();
     this.#goOn();
   }
 
@@ -292,7 +296,6 @@ export class WriteQueue {
   }
 
   #goOn(): void {
-    if (this.#entries.length === 0 || !this.#wasLong) this.#leavePlace();
     if (this.#entries.length + this.#long.length > 0) setImmediate(() => this.#flush());
   }
 }
