@@ -128,7 +128,7 @@ describe('another process', () => {
     inFile((db, words) => db.run(`INSERT INTO "${words}" ("${words}", rank) VALUES ('hashsize', 100)`));
     const model = modelOf(sdl);
     const [book] = model.resources as [Resource];
-    const options = { launch: { command: APART, path }, model, holdMs: 60_000, trace: undefined };
+    const options = { launch: { command: APART, path }, model, holdMs: 60_000, trace: undefined, look() {} };
     const writer = new ProcessWriter({ ...options, isLogLong: () => true });
     const titles = ['one', 'two', 'three'];
     const came: string[] = [];

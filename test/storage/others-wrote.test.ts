@@ -3,7 +3,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, spyOn, test } from 'bun:test';
 import { WalIndex } from '../../src/storage/sqlite/wal-index.ts';
-import { type AppUnderTest, openApp } from '../app.ts';
+import { type Answer, type AppUnderTest, openApp } from '../app.ts';
 import { SECRET } from '../conformance/access-matrix.ts';
 import { Folder } from '../process.ts';
 
@@ -81,7 +81,7 @@ describe('what another process has written', () => {
   // A newer file does it, while servers of the older one go on.
   describe('a unique that it has given up leads to all records that match', () => {
     const referring = `${sdl.replace('@resource', '@resource @allow(to: [READ])')}
-      type Part @resource @allow(to: [READ], where: { item: { code: { eq: "a" } } }) { id: ID!  item: Item! }`;
+      type Part @resource @allow(to: [READ, UPDATE], where: { item: { code: { eq: "a" } } }) { id: ID!  n: Int  item: Item! }`;
     const data = { items: [{ id: 1, code: 'a', name: 'first' }], parts: [{ id: 1, itemId: 1 }] };
     const opened = (url: string) =>
       openApp('sqlite', { sdl: referring, data, url, env: { AUTH_SECRET: SECRET } });
@@ -128,6 +128,78 @@ describe('what another process has written', () => {
       await app.close();
     });
 
+    test('in writes, also where no read comes before', async () => {
+      using folder = new Folder();
+      const app = await opened(`sqlite:${folder.file('duet.db')}`);
+      expect((await app.rest('PUT', '/parts/1', { n: 1 })).status).toBe(200);
+      using db = new Database(folder.file('duet.db'));
+      giveUp(db);
+      expect((await app.rest('PUT', '/parts/2', { n: 2 })).status).toBe(200);
+      await app.close();
+    });
+
+    test('if somebody commits while it is looked whether anybody has', async () => {
+      using folder = new Folder();
+      const app = await opened(`sqlite:${folder.file('duet.db')}`);
+      expect(await shown(app)).toEqual(once);
+      using db = new Database(folder.file('duet.db'));
+      const { look } = WalIndex.prototype;
+      // What is read in one turn is read at one moment.
+      await Bun.sleep(1);
+      const spy = spyOn(WalIndex.prototype, 'look').mockImplementationOnce(function (this: WalIndex) {
+        giveUp(db);
+        return look.call(this);
+      });
+      await shown(app);
+      spy.mockRestore();
+      await Bun.sleep(1);
+      expect(await shown(app)).toEqual(twice);
+      await app.close();
+    });
+
+    const all = { path: '/parts', where: { n: { isNull: true } }, atMost: 50_000 };
+    const elsewhere: [
+      what: string,
+      ask: (app: AppUnderTest) => Promise<Answer>,
+      found: (body: any) => number,
+    ][] = [
+      ['read', (app) => app.rest('GET', '/parts?aggregate=count&n[ne]=5'), ([{ count }]) => count],
+      [
+        'write',
+        (app) =>
+          app.graphql(
+            'mutation { updateParts(where: { n: { isNull: true } }, set: { n: 2 }, atMost: 50000) { id } }',
+          ),
+        ({ data }) => data.updateParts.length,
+      ],
+      [
+        'transaction',
+        (app) =>
+          app.rest('POST', '/transaction', { operations: [{ method: 'PUT', ...all, body: { n: 2 } }] }),
+        ({ results: [{ body }] }) => body.length,
+      ],
+    ];
+    // Programs wait for their turn there, and statements are made only then.
+    test.each(elsewhere)('in a %s that another process carries out', async (_, ask, found) => {
+      using folder = new Folder();
+      const app = await opened(`sqlite:${folder.file('duet.db')}`);
+      using db = new Database(folder.file('duet.db'));
+      db.run('PRAGMA busy_timeout = 5000');
+      db.run(
+        `WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < ${ROWS}) INSERT INTO "Part" ("itemId", _version) SELECT 1, 1 FROM s`,
+      );
+      expect((await app.rest('GET', '/parts/1')).status).toBe(200);
+      const begun = app.statements.length;
+      const asked = ask(app);
+      // What comes of it here is that it takes long; the other process is not there yet.
+      for (let tries = 0; tries < 100 && app.statements.length === begun; tries++)
+        await new Promise((resolve) => setImmediate(resolve));
+      giveUp(db);
+      const { body } = await asked;
+      expect(found(body)).toBe(ROWS + 2);
+      await app.close();
+    });
+
     test('in downloads', async () => {
       using folder = new Folder();
       const app = await opened(`sqlite:${folder.file('duet.db')}`);
@@ -153,7 +225,7 @@ describe('what another process has written', () => {
         bytes += value?.length ?? 0;
         ({ done, value } = (await reader?.read()) ?? {});
       }
-      expect(bytes).toBeGreaterThan(PARTS * '{"id":1,"itemId":1}'.length);
+      expect(bytes).toBeGreaterThan(PARTS * '{"id":1,"n":null,"itemId":1}'.length);
       await app.close();
     });
   });

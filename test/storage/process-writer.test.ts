@@ -35,6 +35,7 @@ test('while the log is carried over behind one write, the next begins', async ()
     holdMs: 2_000,
     isLogLong: () => true,
     trace: undefined,
+    look() {},
   });
   const seen: number[] = [];
   const write = async () => {
@@ -65,4 +66,30 @@ test('while somebody else has the file for a moment, as who opens or closes it h
   other.close();
   expect(await asked).toEqual([[{ count: 0 }]]);
   process.end(new Error('done'));
+});
+
+test('what others have changed is looked at once nobody else can write any more, before statements are made', async () => {
+  using folder = new Folder({});
+  const path = folder.file('duet.db');
+  await (await openApp('sqlite', { sdl, data: {}, url: `sqlite:${path}` })).close();
+  using other = new Database(path);
+  const order: string[] = [];
+  const writer = new ProcessWriter({
+    launch: { command: APART, path },
+    model: modelOf(sdl),
+    holdMs: 2_000,
+    isLogLong: () => false,
+    trace: undefined,
+    look() {
+      order.push('look');
+      expect(() => other.run('BEGIN IMMEDIATE')).toThrow('locked');
+    },
+  });
+  // biome-ignore lint/correctness/useYield: it asks for nothing.
+  function* program(): Program<void> {
+    order.push('statements');
+  }
+  await writer.commit({ program, steps: 'many', deadline: performance.now() + 10_000 }, () => false);
+  expect(order).toEqual(['look', 'statements']);
+  writer.close();
 });

@@ -457,6 +457,50 @@ test('who was told is not refused for what others did before', async () => {
   expect((await refused) as unknown).toBe('UNAVAILABLE');
 });
 
+test('one that takes long hears of its own deadline while the one before it gives way', async () => {
+  const { of } = processes(2);
+  const queue = new WriteQueue(
+    (batch, isAlone) => {
+      if (!isAlone) return batch.map(() => 'alone');
+      return Promise.resolve(batch.map(() => ({ result: 'written' })));
+    },
+    1000,
+    of(1),
+  );
+  const withdraw = of(0).wait(() => {}, true);
+  const begun = performance.now();
+  const add = (ms: number) => queue.add(function* () {}, 'many', begun + ms);
+  const first = add(10_000);
+  const told = await add(50).catch(({ code }) => [code, performance.now() - begun]);
+  // It gives way for as long as it has patience, 1.5 s.
+  expect(told).toEqual(['DEADLINE_EXCEEDED', expect.any(Number)] as never);
+  expect((told as unknown as number[])[1]).toBeLessThan(1000);
+  withdraw();
+  expect(await first).toBe('written' as never);
+});
+
+test('others know of what is short and waits for one that takes long, also where it came before that began', async () => {
+  const { of } = processes(2);
+  let end = () => {};
+  let short: Promise<unknown> | undefined;
+  const queue = new WriteQueue(
+    (batch, isAlone) => {
+      if (isAlone) return new Promise((resolve) => (end = () => resolve([{ result: 'written' }])));
+      if (batch.every(({ steps }) => steps === 'one')) return batch.map(() => ({ result: 'written' }));
+      short = queue.add(function* () {}, 'one', Number.POSITIVE_INFINITY);
+      return batch.map(() => 'alone');
+    },
+    1000,
+    of(1),
+  );
+  const long = queue.add(function* () {}, 'many', Number.POSITIVE_INFINITY);
+  for (let tries = 0; tries < 100 && !of(0).areHolding; tries++) await Bun.sleep(1);
+  expect([of(0).areHolding, of(0).areShortWaiting]).toEqual([true, true]);
+  end();
+  await Promise.all([long, short]);
+  expect(of(0).areWaiting).toBe(false);
+});
+
 test('what is left behind by what came before it keeps its turn until it is written, or has waited for too long', async () => {
   const { of } = processes(2);
   const seen: boolean[] = [];

@@ -6,6 +6,7 @@ import { asking, control, meant } from './asking.ts';
 import { explained } from './errors.ts';
 import { type Launch, ProcessFault, type StatementProcess } from './process.ts';
 import { Readers } from './readers.ts';
+import { compiler } from './runner.ts';
 
 const BEGIN = control('BEGIN');
 const COMMIT = control('COMMIT');
@@ -13,18 +14,21 @@ const COMMIT = control('COMMIT');
 export class ProcessReader {
   readonly #readers: Readers;
   readonly #trace: Trace | undefined;
+  #look: () => void;
 
-  constructor(launch: Launch, trace: Trace | undefined) {
+  /** `look` finds out what another process has given up. */
+  constructor(launch: Launch, trace: Trace | undefined, look: () => void) {
     this.#readers = new Readers(launch);
     this.#trace = trace;
+    this.#look = look;
   }
 
   read<T>(program: () => Program<T>, steps: Steps, deadline: Deadline): Promise<T> {
     return this.#readers.lend(deadline, async (reader) => {
-      if (steps === 'one') return this.#drive(reader, program());
+      if (steps === 'one') return this.#run(reader, program);
       await reader.ask([BEGIN]);
       try {
-        return await this.#drive(reader, program());
+        return await this.#run(reader, program);
       } finally {
         // Its end is not waited for, only kept in order.
         reader.ask([COMMIT]).catch((error) => reader.end(error));
@@ -36,7 +40,7 @@ export class ProcessReader {
     const reader = this.#readers.startApart();
     await reader.ask([BEGIN]);
     return {
-      run: (program) => this.#drive(reader, program()),
+      run: (program) => this.#run(reader, program),
       close: async () => reader.end(new Error('the snapshot is closed')),
     };
   }
@@ -46,7 +50,18 @@ export class ProcessReader {
   }
 
   close(): void {
+    this.#look = () => {};
     this.#readers.close();
+  }
+
+  /** Begun anew where its statements relied on what was given up before they came to be read: the process may have been starting. */
+  async #run<T>(reader: StatementProcess, program: () => Program<T>): Promise<T> {
+    const { forgotten } = compiler;
+    const [outcome] = await Promise.allSettled([this.#drive(reader, program())]);
+    this.#look();
+    if (forgotten !== compiler.forgotten) return this.#run(reader, program);
+    if (outcome.status === 'rejected') throw outcome.reason;
+    return outcome.value;
   }
 
   async #drive<T>(reader: StatementProcess, running: Program<T>): Promise<T> {

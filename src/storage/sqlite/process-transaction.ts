@@ -35,6 +35,8 @@ export interface TransactionOptions {
   /** For how long one transaction may keep all other writers waiting. */
   readonly holdMs: number;
   readonly trace: Trace | undefined;
+  /** Called when nobody else can write any more, before statements are made. */
+  readonly look: () => void;
 }
 
 export class Transaction {
@@ -119,6 +121,7 @@ export class Transaction {
       const [, duties = [], triggers = []] = await this.#process.ask([BEGIN, DUTIES, OTHERS]);
       this.#hasTriggers = triggers.length > 0;
       this.#outdated = outdatedOf(this.#options.model, duties);
+      this.#options.look();
       return true;
     } catch (error) {
       if (error instanceof ProcessFault && error.isBusy) return false;

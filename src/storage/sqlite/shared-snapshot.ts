@@ -37,9 +37,8 @@ export class SharedSnapshot {
       if (this.#index.isSame) return;
       this.end();
     }
-    const isNew = !this.#index.isSame;
     // Before the transaction, which sees what was committed up to its first read.
-    this.#index.look();
+    const isNew = this.#index.look();
     this.#begin();
     this.#isOpen = true;
     if (isNew) this.#look();

@@ -117,9 +117,10 @@ export class SqliteStorage implements Storage, Evolvable {
     // What is in memory no other process can see.
     if (apart && path !== ':memory:') {
       const launch = { command: apart, path: resolve(path) };
-      this.#processReader = new ProcessReader(launch, trace);
+      const look = () => this.#bounds.look();
+      this.#processReader = new ProcessReader(launch, trace, look);
       const isLogLong = () => (this.#snapshot?.logFrames ?? CHECKPOINT_FRAMES) >= CHECKPOINT_FRAMES;
-      this.#writer = new ProcessWriter({ launch, model, holdMs, isLogLong, trace });
+      this.#writer = new ProcessWriter({ launch, model, holdMs, isLogLong, trace, look });
     }
     this.#local = new LocalWriter(this.#database, model, this.#runner, this.#writer && this.#bounds);
     this.#snapshots = new Snapshots(this.#database, model, trace, this.#bounds, this.#processReader);

@@ -75,10 +75,13 @@ export class WalIndex {
     return this.#header[AT_FRAMES] ?? 0;
   }
 
-  look(): void {
+  /** Whether anybody has committed since the last time. */
+  look(): boolean {
+    const [commit, sum, otherSum] = [this.#commit, this.#sum, this.#otherSum];
     this.#commit = this.#header[AT_COMMIT] ?? 0;
     this.#sum = this.#header[AT_SUM] ?? 0;
     this.#otherSum = this.#header[AT_OTHER_SUM] ?? 0;
+    return commit !== this.#commit || sum !== this.#sum || otherSum !== this.#otherSum;
   }
 
   /** Before the database is closed: what is mapped may be cut short by whoever opens it next. */

@@ -123,6 +123,7 @@ export class WriteQueue {
     const isTheirTurn = this.#turnOfLong(now);
     const isAlone = isTheirTurn && !this.#givesWay(now);
     if (isTheirTurn && !isAlone && this.#entries.length === 0) {
+      if (now - this.#lookedAt >= EXPIRY_MS) this.#expire();
       this.#awaitTurn();
       return;
     }
