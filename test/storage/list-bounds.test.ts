@@ -220,6 +220,8 @@ test.each([
   ['by their keys', `/clubs?where=${JSON.stringify({ id: keys(40) })}`, true],
   ['with what they refer to', '/seats?include=club', true],
   ['with all that refers to them', '/clubs?include=seats', true],
+  // All of them are put in order before the first is answered.
+  ['with all that refers to them, in another order', '/clubs?include=seats&seats[sort]=n', false],
   ['with all that is linked to them', '/clubs?include=people', false],
   // Of the first few none does, of those behind them any number may.
   [

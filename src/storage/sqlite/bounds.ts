@@ -279,7 +279,8 @@ export class Bounds implements Allowance {
     const isAnswered = isWhole && conditions === 0;
     // Links lead to a record as often as there are links, and its texts are read each time, to be sorted.
     const isLinked = statement.do === 'select' && per?.through !== undefined;
-    if (isAnswered && isPage && !isLinked) return taken(sought);
+    // Before the first is answered, all of them are put in order.
+    if (isAnswered && isPage && !isLinked && plan.sorted.length === 0) return taken(sought);
     const visits = this.#visits(plan, isPage ? undefined : parameters);
     const each = VISIT + conditions + (inner > 1 ? inner : 0);
     const tests = isAnswered && visits <= MOST_ROWS ? visits : visits * each;
