@@ -28,15 +28,15 @@ export interface Flags {
 }
 
 /**
- * A file of flags, those of each worker in a byte, which all of them map into memory: whether it waits, and with what. To look
- * costs nothing, so that nothing is sent where nobody waits. The file has no name, and is gone when the process is that
+ * A file of flags, those of each worker in a byte, which all of them map into memory: whether it waits, and with what. Behind them,
+ * how often each has written all that was short and waited. To look costs nothing, so that nothing is sent where nobody waits. The file has no name, and is gone when the process is that
  * opened it. Undefined where there is no room for one, and where the system does not let workers look into it.
  */
 export function flagsOf(workers: number): Flags | undefined {
   try {
     const folder = mkdtempSync(join(tmpdir(), 'duet-workers-'));
     const path = join(folder, 'waiting');
-    writeFileSync(path, new Uint8Array(workers));
+    writeFileSync(path, new Uint8Array(2 * workers));
     const opened = openSync(path, 'r+');
     rmSync(folder, { recursive: true });
     const file = `/proc/${process.pid}/fd/${opened}`;
@@ -53,6 +53,7 @@ export class Turn implements OtherWriters {
   readonly #waiting = new Map<() => void, number>();
   #holds = false;
   #flags = new Uint8Array();
+  #rounds = new Uint8Array();
   #own = 0;
 
   constructor(send: (message: TurnMessage) => void) {
@@ -73,8 +74,13 @@ export class Turn implements OtherWriters {
     this.#tell();
   }
 
+  done(isRound: boolean): void {
+    if (isRound) this.#rounds[this.#own] = (this.#rounds[this.#own] ?? 0) + 1;
+    this.#tellNext();
+  }
+
   /** The next behind this one, so that everybody has a turn; before those that take long, all that are short. */
-  done(): void {
+  #tellNext(): void {
     const { length } = this.#flags;
     for (const kind of [SHORT, LONG])
       for (let step = 1; step < length; step++) {
@@ -92,8 +98,14 @@ export class Turn implements OtherWriters {
     return this.#othersTell(SHORT | LONG);
   }
 
-  get areShortWaiting(): boolean {
-    return this.#othersTell(SHORT);
+  ahead(): () => boolean {
+    const areWaiting = [...this.#flags.entries()]
+      .filter(([who, flag]) => who !== this.#own && (flag & SHORT) > 0)
+      .map(([who]) => ({ who, rounds: this.#rounds[who] }));
+    return () =>
+      areWaiting.some(
+        ({ who, rounds }) => ((this.#flags[who] ?? 0) & SHORT) > 0 && this.#rounds[who] === rounds,
+      );
   }
 
   get areHolding(): boolean {
@@ -113,12 +125,14 @@ export class Turn implements OtherWriters {
   heard(message: Exclude<TurnMessage, { say: 'next' }>): void {
     if (message.say === 'flags') {
       this.#own = message.own;
-      this.#flags = mapped(message.file);
+      const all = mapped(message.file);
+      this.#flags = all.subarray(0, all.length / 2);
+      this.#rounds = all.subarray(all.length / 2);
     }
     // It was quicker by itself, or its flag was another's, who is gone: then it is somebody else's turn.
     else if (this.#waiting.size === 0) {
       this.#tell();
-      this.done();
+      this.#tellNext();
     } else for (const again of [...this.#waiting.keys()]) again();
   }
 }

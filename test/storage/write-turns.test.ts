@@ -48,7 +48,7 @@ test('a write that found the file taken goes on in the moment in which another p
   while (tries === 0) await Bun.sleep(0);
   isTaken = false;
   const before = tries;
-  of(0).done();
+  of(0).done(false);
   // Nothing can have come in between, no timer either.
   expect(tries).toBe(before + 1);
   expect((await written) as unknown).toBe('written');
@@ -265,7 +265,7 @@ test.each([false, true])(
     short ??= add('one');
     isTaken = false;
     const before = tried.length;
-    if (tells) of(1).done();
+    if (tells) of(1).done(false);
     await Promise.all([short, long]);
     expect(tried.slice(before)).toEqual(['short', 'long']);
   },
@@ -335,10 +335,10 @@ test('what is short has its turn before what takes long', () => {
   const { told, of, wait } = processes(4);
   wait(1, false);
   wait(2, true);
-  expect(of(0).areShortWaiting).toBe(true);
-  expect(of(2).areShortWaiting).toBe(false);
-  of(0).done();
-  of(2).done();
+  expect(of(0).ahead()()).toBe(true);
+  expect(of(2).ahead()()).toBe(false);
+  of(0).done(false);
+  of(2).done(false);
   expect(told).toEqual([2, 1]);
 });
 
@@ -347,13 +347,13 @@ test('nobody gives way to one that is gone', () => {
   of(1).wait(() => {}, true);
   of(2).wait(() => {}, true);
   lower(1);
-  expect([of(0).areShortWaiting, of(2).areShortWaiting]).toEqual([true, false]);
+  expect([of(0).ahead()(), of(2).ahead()()]).toEqual([true, false]);
   // Another in its place, which knows nothing of it, is told that it is its turn, once.
   const told: TurnMessage[] = [];
   const next = new Turn((message) => told.push(message));
   next.heard({ say: 'flags', file, own: 2 });
   next.heard({ say: 'go' });
-  expect([told, of(0).areShortWaiting]).toEqual([[], false]);
+  expect([told, of(0).ahead()()]).toEqual([[], false]);
 });
 
 test('others know of what is short and waits for one that takes long in the same process', async () => {
@@ -374,13 +374,13 @@ test('others know of what is short and waits for one that takes long in the same
   for (const isLate of [false, true]) {
     const long = add('many');
     await Bun.sleep(20);
-    const known = [of(1).areShortWaiting];
+    const known = [of(1).ahead()()];
     const short = add('one', isLate ? performance.now() + 1 : undefined).catch(() => {});
-    known.push(of(1).areShortWaiting);
+    known.push(of(1).ahead()());
     if (isLate) await short;
     end();
     await Promise.all([long, short]);
-    known.push(of(1).areShortWaiting);
+    known.push(of(1).ahead()());
     expect(known).toEqual([false, true, false]);
   }
 });
@@ -405,7 +405,7 @@ test('who was told, and tries, is still known to wait until it has written', asy
   );
   const written = queue.add(function* () {}, 'one', Number.POSITIVE_INFINITY);
   while (!settle) await Bun.sleep(1);
-  expect(of(0).areShortWaiting).toBe(true);
+  expect(of(0).ahead()()).toBe(true);
   settle();
   await written;
   expect(of(0).areWaiting).toBe(false);
@@ -448,7 +448,7 @@ test('who was told is not refused for what others did before', async () => {
   // Longer than it has patience with one of them.
   while (performance.now() - begun < 700) {
     await Bun.sleep(100);
-    of(0).done();
+    of(0).done(false);
   }
   isTaken = false;
   expect((await written) as unknown).toBe(1);
@@ -479,6 +479,73 @@ test('one that takes long hears of its own deadline while the one before it give
   expect(await first).toBe('written' as never);
 });
 
+test('what takes long gives way until all that was short and waited has been written once, not to what came since', async () => {
+  const { of } = processes(3);
+  let begun = 0;
+  const queue = new WriteQueue(
+    (batch, isAlone) => {
+      if (!isAlone) return batch.map(() => 'alone');
+      begun++;
+      return Promise.resolve(batch.map(() => ({ result: 'written' })));
+    },
+    60_000,
+    of(1),
+  );
+  const add = () => queue.add(function* () {}, 'many', Number.POSITIVE_INFINITY);
+  // There is always something.
+  of(0).wait(() => {}, true);
+  const first = add();
+  await Bun.sleep(50);
+  of(0).done(false);
+  await Bun.sleep(50);
+  expect(begun).toBe(0);
+  of(0).done(true);
+  await first;
+  // What waits for another that takes long comes before the next one.
+  const second = add();
+  of(2).holds(true);
+  await Bun.sleep(50);
+  of(0).done(true);
+  await Bun.sleep(50);
+  of(2).holds(false);
+  await Bun.sleep(50);
+  expect(begun).toBe(1);
+  of(0).done(true);
+  await second;
+});
+
+test('a round is over when all that was left behind has been written, or waited for another', async () => {
+  const { of } = processes(2);
+  const ahead: boolean[] = [];
+  let isThere: (() => boolean) | undefined;
+  let isTaken = false;
+  const queue = new WriteQueue(
+    (batch) => {
+      if (isTaken) return undefined;
+      if (isThere) ahead.push(isThere());
+      return batch.map((_, at) => (at === 0 ? { result: 'written' } : 'again'));
+    },
+    1000,
+    of(1),
+  );
+  of(1).wait(() => {}, true);
+  isThere = of(0).ahead();
+  const add = () => queue.add(function* () {}, 'one', Number.POSITIVE_INFINITY);
+  await Promise.all([add(), add(), add()]);
+  expect([...ahead, isThere()]).toEqual([true, true, true, false]);
+  // One is left behind of two when another process takes the file, and a third comes meanwhile.
+  const two = [add(), add()];
+  await two[0];
+  isTaken = true;
+  await Bun.sleep(60);
+  const third = add();
+  isThere = of(0).ahead();
+  ahead.length = 0;
+  isTaken = false;
+  await Promise.all([...two, third]);
+  expect([...ahead, isThere()]).toEqual([true, true, false]);
+});
+
 test('others know of what is short and waits for one that takes long, also where it came before that began', async () => {
   const { of } = processes(2);
   let end = () => {};
@@ -495,7 +562,7 @@ test('others know of what is short and waits for one that takes long, also where
   );
   const long = queue.add(function* () {}, 'many', Number.POSITIVE_INFINITY);
   for (let tries = 0; tries < 100 && !of(0).areHolding; tries++) await Bun.sleep(1);
-  expect([of(0).areHolding, of(0).areShortWaiting]).toEqual([true, true]);
+  expect([of(0).areHolding, of(0).ahead()()]).toEqual([true, true]);
   end();
   await Promise.all([long, short]);
   expect(of(0).areWaiting).toBe(false);
@@ -507,7 +574,7 @@ test('what is left behind by what came before it keeps its turn until it is writ
   let isBroken = false;
   const queue = new WriteQueue(
     (batch) => {
-      seen.push(of(0).areShortWaiting);
+      seen.push(of(0).ahead()());
       if (isBroken && batch.length === 1) throw new Error('the disk is full');
       return batch.map((_, at) => (at === 0 ? { result: 'written' } : 'again'));
     },
@@ -535,6 +602,7 @@ test('what is left behind by what came before it keeps its turn until it is writ
 test('while it gives way, a queue asks once at a time', async () => {
   let asking = 0;
   let most = 0;
+  let isShortWaiting = true;
   const others = {
     wait() {
       most = Math.max(most, ++asking);
@@ -545,7 +613,7 @@ test('while it gives way, a queue asks once at a time', async () => {
     done() {},
     holds() {},
     areWaiting: true,
-    areShortWaiting: true,
+    ahead: () => () => isShortWaiting,
     areHolding: false,
   };
   const queue = new WriteQueue(
@@ -564,7 +632,7 @@ test('while it gives way, a queue asks once at a time', async () => {
     await add('one');
     await Bun.sleep(2);
   }
-  others.areShortWaiting = false;
+  isShortWaiting = false;
   await long;
   expect(most).toBe(1);
 });
@@ -572,17 +640,17 @@ test('while it gives way, a queue asks once at a time', async () => {
 test('those who wait have their turns one after the other', () => {
   const { told, of, wait } = processes(4);
   // Nobody waits, and nobody is told.
-  of(0).done();
+  of(0).done(false);
   const withdrawals = [0, 2, 3].map((at) => wait(at));
-  of(1).done();
-  of(2).done();
+  of(1).done(false);
+  of(2).done(false);
   expect(told).toEqual([2, 3]);
   // One that has written meanwhile lets the next go.
   wait(2);
   withdrawals[0]?.();
-  of(3).done();
+  of(3).done(false);
   expect(told).toEqual([2, 3, 2]);
-  of(2).done();
+  of(2).done(false);
   wait(1);
   of(0).heard({ say: 'go' });
   expect(told).toEqual([2, 3, 2, 1]);

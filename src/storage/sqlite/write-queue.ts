@@ -55,14 +55,14 @@ export type Commit = (
 export interface OtherWriters {
   /** Calls back when it may be this one's turn; what it returns makes it nobody's. */
   wait(again: () => void, isShort: boolean): () => void;
-  /** Told when this process has let go of the file. */
-  done(): void;
+  /** Told when this process has let go of the file; `isRound`: all that was short and waited for it here has been written. */
+  done(isRound: boolean): void;
   /** Told when this process begins what takes long, and when that has ended. */
   holds(isHeld: boolean): void;
   /** Whether one of them waits, as far as they tell. */
   readonly areWaiting: boolean;
-  /** Whether one of them waits with what is short. */
-  readonly areShortWaiting: boolean;
+  /** Of those that wait with what is short now: whether one still does, for the first time. */
+  ahead(): () => boolean;
   /** Whether one of them is about what takes long. */
   readonly areHolding: boolean;
 }
@@ -79,9 +79,10 @@ export class WriteQueue {
   #wasLong = false;
   /** How many of those that wait are to be settled before it is the turn of what takes long. */
   #left = 0;
-  /** Whose turn it is of what takes long, and since when no other that does is in the way. */
+  /** Whose turn it is of what takes long, since when no other that does is in the way, and whether others were there before. */
   #due: Entry | undefined;
   #dueSince = 0;
+  #ahead: (() => boolean) | undefined;
   /** Since when others have been in the way. */
   #busySince: number | undefined;
   /** Since when nobody was in the way of whom it is known that it will end by itself. */
@@ -163,12 +164,15 @@ export class WriteQueue {
   /** To what is short in other processes: each of these might have one that takes long, and all of them would come first. */
   #givesWay(now: number): boolean {
     const [first] = this.#long;
-    if (this.#others?.areHolding || this.#due !== first) {
+    if (this.#due !== first) {
       this.#due = first;
       this.#dueSince = now;
+      this.#ahead = this.#others?.ahead();
     }
+    // What waits for another that takes long comes before the next one.
+    if (this.#others?.areHolding) this.#due = undefined;
     // Where there is always something short, what takes long is not to wait for ever.
-    return this.#others?.areShortWaiting === true && now - this.#dueSince < this.#patienceMs;
+    return this.#ahead?.() === true && now - this.#dueSince < this.#patienceMs;
   }
 
   #await(batch: readonly Entry[], isAlone: boolean, outcomes: Promise<readonly Outcome[] | undefined>): void {
@@ -221,7 +225,7 @@ export class WriteQueue {
     if (this.#left > 0) this.#takePlace();
     else this.#leavePlace();
     this.#withdraw();
-    this.#others?.done();
+    this.#others?.done(this.#left === 0);
     this.#goOn();
   }
 
@@ -258,19 +262,16 @@ export class WriteQueue {
   #awaitTurn(): void {
     // Each would ask again, and those once more.
     this.#withdraw();
-    const again = () => {
+    const again = (isTold: boolean) => {
       clearTimeout(timer);
-      this.#flush();
-    };
-    const told = () => {
       if (this.#wasBusy(performance.now())) this.#left = this.#entries.length;
       // Whoever comes before this one now has not been in the way until now.
-      this.#isFree();
-      again();
+      if (isTold) this.#isFree();
+      this.#flush();
     };
     const isShort = this.#entries.length > 0;
-    const timer = setTimeout(again, isShort ? POLL_MS : LONG_POLL_MS);
-    const withdraw = this.#others?.wait(told, isShort);
+    const timer = setTimeout(again, isShort ? POLL_MS : LONG_POLL_MS, false);
+    const withdraw = this.#others?.wait(() => again(true), isShort);
     this.#withdraw = () => {
       clearTimeout(timer);
       withdraw?.();
