@@ -26,9 +26,10 @@ async function install(folder: string): Promise<void> {
     await run(folder, 'npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error');
 }
 
-for (const name of ['compat', ...examples]) await install(join(project, name));
+const folders = ['compat', ...examples];
+await Promise.all(folders.map((name) => install(join(project, name))));
 
 const bun = [process.execPath, '--no-env-file'];
 await run(project, ...bun, 'compat/generate.ts');
-for (const name of ['compat', ...examples]) await run(project, 'tsc', '-p', name);
+await Promise.all(folders.map((name) => run(project, 'tsc', '-p', name)));
 await run(project, ...bun, 'test', '--no-orphans', '--timeout', '60000', './compat');

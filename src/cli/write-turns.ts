@@ -1,6 +1,6 @@
 /** Workers that write to one file of SQLite: who finds it taken is told by the one that has written, through the parent of both. */
 
-import { existsSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { OtherWriters } from '../storage/sqlite/write-queue.ts';
@@ -40,7 +40,10 @@ export function flagsOf(workers: number): Flags | undefined {
     const opened = openSync(path, 'r+');
     rmSync(folder, { recursive: true });
     const file = `/proc/${process.pid}/fd/${opened}`;
-    if (!existsSync(file)) return undefined;
+    if (!existsSync(file)) {
+      closeSync(opened);
+      return undefined;
+    }
     return { file, lower: (who) => void writeSync(opened, new Uint8Array(1), 0, 1, who) };
   } catch {
     return undefined;
