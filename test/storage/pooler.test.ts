@@ -273,7 +273,6 @@ describe.if(hasPgBouncer)('PgBouncer in transaction mode', () => {
     const files = [
       'query/extremes',
       'storage/trees',
-      'storage/evolution',
       'storage/storage',
       'conformance/parity',
       'conformance/transactions',
