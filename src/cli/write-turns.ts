@@ -54,7 +54,8 @@ export function flagsOf(workers: number): Flags | undefined {
 export class Turn implements OtherWriters {
   readonly #send: (message: TurnMessage) => void;
   readonly #waiting = new Map<() => void, number>();
-  #holds = false;
+  /** A file that is read anew has a queue of its own, beside the one before it. */
+  #holds = 0;
   #flags = new Uint8Array();
   #rounds = new Uint8Array();
   #own = 0;
@@ -73,7 +74,7 @@ export class Turn implements OtherWriters {
   }
 
   holds(isHeld: boolean): void {
-    this.#holds = isHeld;
+    this.#holds += isHeld ? 1 : -1;
     this.#tell();
   }
 
@@ -120,7 +121,7 @@ export class Turn implements OtherWriters {
   }
 
   #tell(): void {
-    let flag = this.#holds ? HOLDS : 0;
+    let flag = this.#holds > 0 ? HOLDS : 0;
     for (const kind of this.#waiting.values()) flag |= kind;
     this.#flags[this.#own] = flag;
   }

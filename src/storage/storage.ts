@@ -11,6 +11,9 @@ import { type Query, type Row, type Select, type Statement, type Table, textIn }
  */
 export type Program<T> = Generator<readonly Statement[], T, readonly Row[][]>;
 
+/** What a program asks for that has done much: that others have their turn, where somebody else carries its statements out. */
+export const OTHERS_TURN: readonly Statement[] = [];
+
 /** Answers that came along with earlier ones: they took no statement of their own. */
 export class Prefetched extends Array<Row[]> {}
 

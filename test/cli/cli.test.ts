@@ -367,6 +367,21 @@ describe('stopping', () => {
     },
   );
 
+  test('a worker whose parent was killed lets an accepted request finish, too', async () => {
+    using folder = new Folder();
+    await using server = await Server.start(folder, { WORKERS: '2' });
+    await server.logged('started', 2);
+    const slow = await connect(server.url);
+    slow.send(
+      'POST /tasks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\n{',
+    );
+    await slow.taken();
+    server.signal('SIGKILL');
+    await Bun.sleep(500);
+    slow.send('"title":"x"}');
+    expect(await slow.answer()).toStartWith('HTTP/1.1 201 Created');
+  });
+
   test('a wish to stop that comes twice is heard once', async () => {
     using folder = new Folder();
     await using server = await Server.start(folder);

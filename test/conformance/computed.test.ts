@@ -1,10 +1,11 @@
 /** Computed fields: made of others by a function whenever they are read, through both doors, on every database. */
 
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { readLogic } from '../../src/engine/logic/logic.ts';
 import { readSchema } from '../../src/schema/read.ts';
 import { type AppUnderTest, type DatabaseKind, databases, openApp, openEmptied } from '../app.ts';
+import { Folder } from '../process.ts';
 import { headersOf, SECRET } from './access-matrix.ts';
 
 const sdl = `
@@ -255,6 +256,70 @@ describe.each([...databases])('who may read it, on %s', (database) => {
       expect((await told(reader, 'high')).slice(0, 2)).toEqual([200, 200]);
       expect((await told(reader, 'low')).slice(0, 2)).toEqual([400, 400]);
     }
+  });
+});
+
+describe.each([...databases])('what takes long on %s', (database) => {
+  const slow = `
+    type List @resource { id: ID!  name: String  slips: [Slip!]! }
+    type Slip @resource { id: ID!  list: List  n: Int!  name: String  twice: Int! @computed(from: ["n"]) }
+  `;
+  const SLIPS = 400;
+  let runs = 0;
+  const twice = ({ n }: any) => {
+    runs++;
+    const begun = performance.now();
+    while (performance.now() - begun < 0.5);
+    return 2 * n;
+  };
+  const folder = new Folder();
+  let app: AppUnderTest;
+  beforeAll(async () => {
+    const slips = Array.from({ length: SLIPS }, (_, n) => ({ id: n + 1, n, listId: 1 }));
+    app = await openApp(database, {
+      sdl: slow,
+      data: { lists: [{ id: 1 }], slips },
+      logic: { Slip: { twice } },
+      ...(database === 'sqlite' && { url: `sqlite:${folder.file('x.db')}` }),
+    });
+  });
+  afterAll(async () => {
+    await app.close();
+    folder[Symbol.dispose]();
+  });
+
+  /** How often others had their turn while the functions were run, and what came of it. */
+  async function between<T>(work: () => Promise<T>): Promise<{ readonly answer: T; readonly turns: number }> {
+    runs = 0;
+    const seen = new Set<number>();
+    let isOver = false;
+    const look = () => {
+      seen.add(runs);
+      if (!isOver) setImmediate(look);
+    };
+    look();
+    const answer = await work();
+    isOver = true;
+    return { answer, turns: [...seen].filter((each) => each > 0 && each < runs).length };
+  }
+
+  test.each<[string, (app: AppUnderTest) => Promise<any[]>]>([
+    ['a list', async () => (await app.rest('GET', `/slips?limit=${SLIPS}`)).body],
+    ['a related list', async () => (await app.rest('GET', `/lists/1?include=slips`)).body.slips],
+    ['a list by GraphQL', async () => (await app.graphql(`{ slips(first: ${SLIPS}) { twice } }`)).data.slips],
+    [
+      'an update of many',
+      async () =>
+        (
+          await app.graphql(
+            `mutation { updateSlips(where: { id: { gte: 1 } }, set: { name: "x" }, atMost: ${SLIPS}) { twice } }`,
+          )
+        ).data.updateSlips,
+    ],
+  ])('others have their turn between the records of %s', async (_, read) => {
+    const { answer, turns } = await between(() => read(app));
+    expect(answer.map(({ twice }: any) => twice)).toEqual(Array.from({ length: SLIPS }, (_, n) => 2 * n));
+    expect(turns).toBeGreaterThan(10);
   });
 });
 

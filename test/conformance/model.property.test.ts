@@ -284,7 +284,12 @@ test('so does what leaves the process at one of its statements, and is begun ane
   let asked = 0;
   const admits = () => (++asked % 5 === 0 ? 0 : Number.POSITIVE_INFINITY);
   const leaving = [
-    spyOn(Bounds.prototype, 'allowance').mockReturnValue({ admits, wasLong: () => {}, hadMany: () => {} }),
+    spyOn(Bounds.prototype, 'allowance').mockReturnValue({
+      admits,
+      wasLong: () => {},
+      hadMany: () => {},
+      mostTurns: 0,
+    }),
     spyOn(Bounds.prototype, 'admits').mockImplementation(admits),
   ];
   try {

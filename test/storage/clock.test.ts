@@ -38,6 +38,7 @@ const late = {
   admits: (statement: Statement) => (isLate(statement) ? 1 : Number.POSITIVE_INFINITY),
   wasLong: () => {},
   hadMany: () => {},
+  mostTurns: 0,
 };
 const wrong = [spyOn(Bounds.prototype, 'allowance'), spyOn(Bounds.prototype, 'admits')] as const;
 

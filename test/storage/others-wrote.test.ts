@@ -130,6 +130,12 @@ describe('what another process has written', () => {
       back();
       expect(await shown(app)).toEqual(once);
       await app.close();
+      // Also where no read comes before.
+      const other = await opened(`sqlite:${folder.file('other.db')}`);
+      using db2 = new Database(folder.file('other.db'));
+      giveUp(db2);
+      expect(await shown(other)).toEqual(twice);
+      await other.close();
     });
 
     test('in writes, also where no read comes before', async () => {

@@ -181,7 +181,7 @@ function* dress(selection: Selection, rows: readonly Node[], budget: Budget, tim
   const { guards, computed, changes } = selection;
   const { passes = false } = budget.limits;
   if (guards) yield* hide([{ guards, rows, passes }], mostBytes(budget.limits));
-  if (computed) compute(computed, rows);
+  if (computed) yield* compute(computed, rows);
   if (changes) yield* addChanges(changes, rows, budget, times);
 }
 
@@ -233,7 +233,7 @@ function* follow(wanted: Selection, nodes: readonly Node[], budget: Budget, time
     }
     if (guarded.length > 0) yield* hide(guarded, mostBytes(budget.limits));
     for (const { relation, found } of level)
-      if (relation.selection.computed) compute(relation.selection.computed, found);
+      if (relation.selection.computed) yield* compute(relation.selection.computed, found);
     for (const branch of level) {
       const { changes } = branch.relation.selection;
       if (changes) yield* addChanges(changes, branch.found, budget, appearances(branch));

@@ -18,7 +18,7 @@ import {
   select,
   type Table,
 } from '../statements.ts';
-import type { Program } from '../storage.ts';
+import { OTHERS_TURN, type Program } from '../storage.ts';
 import type { Trace } from '../trace.ts';
 import { splitBy } from '../words.ts';
 import { dialect, spreadDialect } from './dialect.ts';
@@ -89,6 +89,11 @@ export class Runner {
     let step = (begun as ReturnType<typeof running.next> | undefined) ?? running.next();
     let isFirst = true;
     while (!step.done) {
+      if (step.value === OTHERS_TURN) {
+        await new Promise(setImmediate);
+        step = running.next([]);
+        continue;
+      }
       let rows: Row[][] | undefined = ahead?.take(step.value);
       try {
         if (!rows) {

@@ -15,13 +15,14 @@ export class Others {
   look(): 'nothing' | 'rows' | 'schema' {
     const version = this.#number('PRAGMA data_version');
     if (version === this.#version) return 'nothing';
-    this.#version = version;
     const schema = this.#number('PRAGMA schema_version');
-    if (schema === this.#schema) return 'rows';
-    this.#schema = schema;
     // EXPLAIN tells of the schema as this connection has read it, and it reads it anew when it runs something.
-    this.#number('SELECT COUNT(*) FROM sqlite_schema');
-    return 'schema';
+    if (schema !== this.#schema) this.#number('SELECT COUNT(*) FROM sqlite_schema');
+    const what = schema === this.#schema ? 'rows' : 'schema';
+    // Not before: what could not be looked at is looked at again.
+    this.#version = version;
+    this.#schema = schema;
+    return what;
   }
 
   #number(sql: string): unknown {

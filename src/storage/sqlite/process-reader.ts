@@ -30,8 +30,8 @@ export class ProcessReader {
       try {
         return await this.#run(reader, program);
       } finally {
-        // Its end is not waited for, only kept in order.
-        reader.ask([COMMIT]).catch((error) => reader.end(error));
+        // What SQLite has ended by itself fails here, and not for whoever comes next.
+        await reader.ask([COMMIT]).catch((error) => reader.end(error));
       }
     });
   }

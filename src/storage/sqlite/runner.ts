@@ -17,7 +17,7 @@ import {
   type Statement,
   type Update,
 } from '../statements.ts';
-import type { Program } from '../storage.ts';
+import { OTHERS_TURN, type Program } from '../storage.ts';
 import type { Trace } from '../trace.ts';
 import { type Allowance, LONGEST_MS } from './cost.ts';
 import { dialect, visiting } from './dialect.ts';
@@ -66,10 +66,17 @@ export class Runner {
     this.#database.close();
   }
 
-  /** With an allowance, throws UNBOUNDED before a statement that it does not admit. */
+  /** With an allowance, throws UNBOUNDED before a statement that it does not admit, and when others have gone without their turn for long. */
   drive<T>(running: Program<T>, allowance?: Allowance): T {
     let step = running.next();
+    let turns = 0;
     while (!step.done) {
+      if (step.value === OTHERS_TURN) {
+        // Nobody can have one while this goes on.
+        if (allowance && ++turns > allowance.mostTurns) throw UNBOUNDED;
+        step = running.next([]);
+        continue;
+      }
       const rows: Row[][] = [];
       try {
         for (const statement of step.value) rows.push(this.execute(statement, allowance));

@@ -172,14 +172,13 @@ export class SqliteStorage implements Storage, Evolvable {
   }
 
   #firstSnapshot(): SharedSnapshot | undefined {
-    if (this.#hasLooked) {
-      // Without the index, nothing tells that others have written.
-      if (this.#database.filename !== ':memory:') this.#bounds.look();
-      return undefined;
+    if (!this.#hasLooked) {
+      this.#hasLooked = true;
+      const index = WalIndex.of(this.#database.filename);
+      this.#snapshot = index && new SharedSnapshot(this.#database, index, () => this.#bounds.look());
     }
-    this.#hasLooked = true;
-    const index = WalIndex.of(this.#database.filename);
-    this.#snapshot = index && new SharedSnapshot(this.#database, index, () => this.#bounds.look());
+    // Without the index, nothing tells that others have written.
+    if (!this.#snapshot && this.#database.filename !== ':memory:') this.#bounds.look();
     return this.#snapshot;
   }
 
@@ -238,9 +237,9 @@ export class SqliteStorage implements Storage, Evolvable {
       this.#local.look(true);
       const result = await work(this.#session);
       this.#local.look(true);
-      this.#bounds.look(true);
       this.#makeLog();
       this.#database.run('COMMIT');
+      this.#bounds.look(true);
       return result;
     } finally {
       if (this.#database.inTransaction) this.#database.run('ROLLBACK');

@@ -177,12 +177,17 @@ export class WriteQueue {
 
   #await(batch: readonly Entry[], isAlone: boolean, outcomes: Promise<readonly Outcome[] | undefined>): void {
     this.#isUnderWay = true;
-    if (isAlone) this.#others?.holds(true);
-    const watch = setInterval(() => this.#expire(), EXPIRY_MS);
+    let isTold = false;
+    const watch = setInterval(() => {
+      // Not of what finds the file taken: it would be waited for in the place of whoever has it.
+      if (isAlone && !isTold) this.#others?.holds(true);
+      isTold = isAlone;
+      this.#expire();
+    }, EXPIRY_MS);
     const ended = () => {
       clearInterval(watch);
       this.#isUnderWay = false;
-      if (isAlone) this.#others?.holds(false);
+      if (isTold) this.#others?.holds(false);
     };
     outcomes.then(
       (settled) => {
@@ -225,7 +230,7 @@ export class WriteQueue {
     if (this.#left > 0) this.#takePlace();
     else this.#leavePlace();
     this.#withdraw();
-    this.#others?.done(this.#left === 0);
+    if (batch.length > 0) this.#others?.done(this.#left === 0);
     this.#goOn();
   }
 
@@ -260,8 +265,6 @@ export class WriteQueue {
    * long in another process and begins in between would not know of it.
    */
   #awaitTurn(): void {
-    // Each would ask again, and those once more.
-    this.#withdraw();
     const again = (isTold: boolean) => {
       clearTimeout(timer);
       if (this.#wasBusy(performance.now())) this.#left = this.#entries.length;
@@ -272,11 +275,13 @@ export class WriteQueue {
     const isShort = this.#entries.length > 0;
     const timer = setTimeout(again, isShort ? POLL_MS : LONG_POLL_MS, false);
     const withdraw = this.#others?.wait(() => again(true), isShort);
+    const earlier = this.#withdraw;
     this.#withdraw = () => {
       clearTimeout(timer);
       withdraw?.();
-      this.#withdraw = nothing;
     };
+    // Each would ask again, and those once more; but not before, or nobody would know for a moment that this one waits.
+    earlier();
   }
 
   #failed(batch: readonly Entry[], error: unknown): void {
@@ -289,7 +294,8 @@ export class WriteQueue {
 
   /** By the time this one hears that its long one has ended, that of another process might have begun. */
   #takePlace(): void {
-    this.#place ??= this.#others?.wait(nothing, true);
+    // A function of its own: what waits is told apart by them.
+    this.#place ??= this.#others?.wait(() => {}, true);
   }
 
   #leavePlace(): void {
