@@ -17,8 +17,9 @@ export type TurnMessage =
 /** What a worker waits with: what takes long gives way to what is short, whoever has it. */
 const LONG = 1;
 const SHORT = 2;
-/** What it tells beside that: it is about what takes long. */
+/** What it tells beside that: it is about what takes long, or would be now. */
 const HOLDS = 4;
+const DUE = 8;
 
 export interface Flags {
   /** Where workers find them. */
@@ -56,6 +57,7 @@ export class Turn implements OtherWriters {
   readonly #waiting = new Map<() => void, number>();
   /** A file that is read anew has a queue of its own, beside the one before it. */
   #holds = 0;
+  #isDue = false;
   #flags = new Uint8Array();
   #rounds = new Uint8Array();
   #own = 0;
@@ -78,15 +80,25 @@ export class Turn implements OtherWriters {
     this.#tell();
   }
 
+  due(isDue: boolean): void {
+    if (isDue === this.#isDue) return;
+    this.#isDue = isDue;
+    this.#tell();
+  }
+
+  get areDue(): boolean {
+    return this.#othersTell(DUE);
+  }
+
   done(isRound: boolean): void {
     if (isRound) this.#rounds[this.#own] = (this.#rounds[this.#own] ?? 0) + 1;
     this.#tellNext();
   }
 
-  /** The next behind this one, so that everybody has a turn; before those that take long, all that are short. */
+  /** The next behind this one, so that everybody has a turn; before those that take long, all that are short, but for whose turn it is. */
   #tellNext(): void {
     const { length } = this.#flags;
-    for (const kind of [SHORT, LONG])
+    for (const kind of [DUE, SHORT, LONG])
       for (let step = 1; step < length; step++) {
         const who = (this.#own + step) % length;
         if (((this.#flags[who] ?? 0) & kind) === 0) continue;
@@ -121,7 +133,7 @@ export class Turn implements OtherWriters {
   }
 
   #tell(): void {
-    let flag = this.#holds > 0 ? HOLDS : 0;
+    let flag = (this.#holds > 0 ? HOLDS : 0) | (this.#isDue ? DUE : 0);
     for (const kind of this.#waiting.values()) flag |= kind;
     this.#flags[this.#own] = flag;
   }

@@ -245,10 +245,69 @@ test('others know of what takes long while it is under way', async () => {
   expect([...known, of(1).areHolding]).toEqual([false, false, false, true, false]);
 });
 
-test.each([false, true])(
-  'after another process has written for long, what is short comes first (told: %p)',
-  async (tells) => {
+test('what is short in other processes keeps nobody from its turn, however long it goes on', async () => {
+  const { of } = processes(2);
+  const tried: string[] = [];
+  let isTaken = true;
+  const commit: Commit = (batch, isAlone) => {
+    if (!isAlone && batch[0]?.steps === 'many') return batch.map(() => 'alone');
+    tried.push(isAlone ? 'long' : 'short');
+    const outcomes = isTaken ? undefined : batch.map(() => ({ result: undefined }));
+    return isAlone ? Promise.resolve(outcomes) : outcomes;
+  };
+  const queue = new WriteQueue(commit, 60_000, of(0));
+  const add = (steps: 'one' | 'many') => queue.add(function* () {}, steps, Number.POSITIVE_INFINITY);
+  const long = add('many');
+  while (tried.length === 0) await Bun.sleep(1);
+  const short = add('one');
+  await Bun.sleep(200);
+  isTaken = false;
+  const before = tried.length;
+  await Promise.all([short, long]);
+  expect(tried.slice(before)).toEqual(['long', 'short']);
+});
+
+test('a queue that takes the place of another, which still ends, is known to wait and to be about what takes long', async () => {
+  const { of } = processes(2);
+  const ends: (() => void)[] = [];
+  const commit: Commit = (batch, isAlone) => {
+    if (!isAlone) return batch.map(({ steps }) => (steps === 'many' ? 'alone' : { result: undefined }));
+    return new Promise((resolve) => {
+      ends.push(() => resolve([{ result: undefined }]));
+    });
+  };
+  const written: Promise<unknown>[] = [];
+  for (const queue of [0, 1].map(() => new WriteQueue(commit, 60_000, of(0)))) {
+    const add = (steps: 'one' | 'many') => queue.add(function* () {}, steps, Number.POSITIVE_INFINITY);
+    written.push(add('many'));
+    await Bun.sleep(50);
+    written.push(add('one'));
+  }
+  const known = () => [of(1).areHolding, of(1).ahead()()];
+  ends[0]?.();
+  await Promise.all(written.slice(0, 2));
+  expect(known()).toEqual([true, true]);
+  ends[1]?.();
+  await Promise.all(written);
+  expect(known()).toEqual([false, false]);
+});
+
+test('who has written nothing lets nobody go on', async () => {
+  const { of, wait, told } = processes(2);
+  const queue = new WriteQueue(() => undefined, 60_000, of(0));
+  wait(1);
+  const write = queue.add(function* () {}, 'one', performance.now() + 20);
+  expect(await write.catch(({ code }) => code)).toBe('DEADLINE_EXCEEDED');
+  await Bun.sleep(50);
+  expect(told).toEqual([]);
+});
+
+test.each(['one that tells', 'one that is slow to tell', 'one of which nobody knows'])(
+  'after another process has written for long, what is short comes first: %s',
+  async (what) => {
     const { of } = processes(2);
+    const tells = what === 'one that tells';
+    const others = what === 'one of which nobody knows' ? undefined : of(0);
     const tried: string[] = [];
     let isTaken = true;
     const commit: Commit = (batch, isAlone) => {
@@ -257,8 +316,9 @@ test.each([false, true])(
       const outcomes = isTaken ? undefined : batch.map(() => ({ result: undefined }));
       return isAlone ? Promise.resolve(outcomes) : outcomes;
     };
-    const queue = new WriteQueue(commit, 60_000, of(0));
+    const queue = new WriteQueue(commit, 60_000, others);
     const add = (steps: 'one' | 'many') => queue.add(function* () {}, steps, Number.POSITIVE_INFINITY);
+    of(1).holds(true);
     const long = add('many');
     while (tried.length === 0) await Bun.sleep(1);
     let short = tells ? undefined : add('one');
@@ -267,6 +327,7 @@ test.each([false, true])(
     short ??= add('one');
     isTaken = false;
     const before = tried.length;
+    of(1).holds(false);
     if (tells) of(1).done(false);
     await Promise.all([short, long]);
     expect(tried.slice(before)).toEqual(['short', 'long']);
@@ -539,11 +600,13 @@ test('a round is over when all that was left behind has been written, or waited 
   const two = [add(), add()];
   await two[0];
   isTaken = true;
+  of(0).holds(true);
   await Bun.sleep(60);
   const third = add();
   isThere = of(0).ahead();
   ahead.length = 0;
   isTaken = false;
+  of(0).holds(false);
   await Promise.all([...two, third]);
   expect([...ahead, isThere()]).toEqual([true, true, false]);
 });
@@ -604,19 +667,22 @@ test('what is left behind by what came before it keeps its turn until it is writ
 test('while it gives way, a queue asks once at a time', async () => {
   let asking = 0;
   let most = 0;
+  let gaps = 0;
   let isShortWaiting = true;
   const others = {
     wait() {
       most = Math.max(most, ++asking);
       return () => {
-        asking--;
+        if (--asking === 0) gaps++;
       };
     },
     done() {},
     holds() {},
+    due() {},
     areWaiting: true,
     ahead: () => () => isShortWaiting,
     areHolding: false,
+    areDue: false,
   };
   const queue = new WriteQueue(
     (batch, isAlone) => {
@@ -634,9 +700,98 @@ test('while it gives way, a queue asks once at a time', async () => {
     await add('one');
     await Bun.sleep(2);
   }
+  const before = gaps;
+  await Bun.sleep(50);
+  // There is no moment at which it is not known to wait: the next has asked before the last is withdrawn.
+  expect([most, gaps - before]).toEqual([2, 0]);
   isShortWaiting = false;
   await long;
-  expect(most).toBe(1);
+});
+
+test('what is short in other processes waits for whose turn it is of what takes long, but not for ever', async () => {
+  const { of } = processes(2);
+  const tried: string[] = [];
+  const commit: Commit = (batch) => {
+    tried.push('short');
+    return batch.map(() => ({ result: undefined }));
+  };
+  const queue = new WriteQueue(commit, 60_000, of(0));
+  const add = () => queue.add(function* () {}, 'one', Number.POSITIVE_INFINITY);
+  of(1).due(true);
+  const held = add();
+  await Bun.sleep(20);
+  expect([tried, of(1).areWaiting]).toEqual([[], true]);
+  of(1).due(false);
+  await held;
+  // It may have been stopped.
+  of(1).due(true);
+  await add();
+  await add();
+  expect(tried).toEqual(['short', 'short', 'short']);
+});
+
+test('one that takes long tells when it is its turn, and is told first when the file is free', async () => {
+  const { of, wait, told } = processes(3);
+  const known: boolean[] = [];
+  let isTaken = true;
+  const commit: Commit = async (batch, isAlone) => {
+    known.push(of(1).areDue);
+    if (isAlone && isTaken) return undefined;
+    return batch.map(() => (isAlone ? { result: undefined } : 'alone'));
+  };
+  const queue = new WriteQueue(commit, 60_000, of(0));
+  const withdraw = of(1).wait(() => {}, true);
+  const long = queue.add(function* () {}, 'many', Number.POSITIVE_INFINITY);
+  await Bun.sleep(50);
+  // It gives way first.
+  expect([known, of(1).areDue]).toEqual([[false], false]);
+  withdraw();
+  while (known.length < 3) await Bun.sleep(1);
+  expect(known.slice(1).every(Boolean)).toBe(true);
+  isTaken = false;
+  await long;
+  expect(of(1).areDue).toBe(false);
+  wait(1);
+  of(2).due(true);
+  wait(2, false);
+  of(0).done(true);
+  expect(told).toEqual([2]);
+});
+
+test('it gives way anew to what waits for another that takes long while what is short has its turn here', async () => {
+  const { of } = processes(2);
+  const done: string[] = [];
+  let isTaken = false;
+  const queue = new WriteQueue(
+    (batch, isAlone) => {
+      if (!isAlone && batch.every(({ steps }) => steps === 'many')) return batch.map(() => 'alone');
+      if (!isTaken) done.push(isAlone ? 'long' : 'short');
+      const outcomes = isTaken ? undefined : batch.map(() => ({ result: undefined }));
+      return isAlone ? Promise.resolve(outcomes) : outcomes;
+    },
+    60_000,
+    of(0),
+  );
+  const add = (steps: 'one' | 'many') => queue.add(function* () {}, steps, Number.POSITIVE_INFINITY);
+  const withdrawFirst = of(1).wait(() => {}, true);
+  const long = add('many');
+  await Bun.sleep(30);
+  isTaken = true;
+  const short = add('one');
+  await Bun.sleep(30);
+  // All to which it has given way has been written: it would be its turn, but for the other that begins.
+  withdrawFirst();
+  of(1).done(true);
+  of(1).holds(true);
+  await Bun.sleep(50);
+  const withdraw = of(1).wait(() => {}, true);
+  of(1).holds(false);
+  isTaken = false;
+  await short;
+  await Bun.sleep(50);
+  expect(done).toEqual(['short']);
+  withdraw();
+  await long;
 });
 
 test('those who wait have their turns one after the other', () => {

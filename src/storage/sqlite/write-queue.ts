@@ -14,6 +14,8 @@ const MOST_TOGETHER = 200;
 const POLL_MS = 1;
 /** The same of those that take long: when the file is free, what is short and waits in other processes has come first by then. */
 const LONG_POLL_MS = 10;
+/** A process takes a moment to begin, and what it finds being written a little longer. */
+const HELD_BACK_MS = 100;
 /** How late those that wait for a long write hear of their own deadline. */
 const EXPIRY_MS = 25;
 /** Beyond the hold that another node allows its writes: it takes a moment to end one. */
@@ -65,6 +67,10 @@ export interface OtherWriters {
   ahead(): () => boolean;
   /** Whether one of them is about what takes long. */
   readonly areHolding: boolean;
+  /** Told when it is the turn of what takes long here, which has given way to all others, and when it no longer is. */
+  due(isDue: boolean): void;
+  /** Whether it is that in one of them. */
+  readonly areDue: boolean;
 }
 
 export class WriteQueue {
@@ -83,8 +89,11 @@ export class WriteQueue {
   #due: Entry | undefined;
   #dueSince = 0;
   #ahead: (() => boolean) | undefined;
-  /** Since when others have been in the way. */
+  /** Since when others have been in the way, and whether one of them was about what takes long. */
   #busySince: number | undefined;
+  #sawLong = false;
+  /** Since when nothing short is begun, as it is the turn of what takes long in another process. */
+  #heldBackSince: number | undefined;
   /** Since when nobody was in the way of whom it is known that it will end by itself. */
   #strangeSince: number | undefined;
   /** Gives up the place of what is short, and waits for what takes long here or is left behind by what came before it. */
@@ -123,7 +132,8 @@ export class WriteQueue {
     const now = performance.now();
     const isTheirTurn = this.#turnOfLong(now);
     const isAlone = isTheirTurn && !this.#givesWay(now);
-    if (isTheirTurn && !isAlone && this.#entries.length === 0) {
+    this.#others?.due(isAlone);
+    if (!isAlone && (this.#entries.length === 0 ? isTheirTurn : this.#holdsBack(now))) {
       if (now - this.#lookedAt >= EXPIRY_MS) this.#expire();
       this.#awaitTurn();
       return;
@@ -156,9 +166,21 @@ export class WriteQueue {
     return !this.#wasLong && this.#left === 0 && !this.#wasBusy(now);
   }
 
-  /** What another process has written meanwhile took long itself. */
+  /** What another process has written meanwhile took long itself: where they tell each other, that is known. */
   #wasBusy(now: number): boolean {
+    if (this.#others) return this.#sawLong;
     return this.#busySince !== undefined && now - this.#busySince > EXPIRY_MS;
+  }
+
+  /** Whoever looks most often whether the file is free would always find it so: those who have just written, and never what takes long. */
+  #holdsBack(now: number): boolean {
+    if (!this.#others?.areDue) {
+      this.#heldBackSince = undefined;
+      return false;
+    }
+    this.#heldBackSince ??= now;
+    // It may be stopped; and once it is about it, the file is taken anyway.
+    return now - this.#heldBackSince < HELD_BACK_MS;
   }
 
   /** To what is short in other processes: each of these might have one that takes long, and all of them would come first. */
@@ -187,6 +209,7 @@ export class WriteQueue {
     const ended = () => {
       clearInterval(watch);
       this.#isUnderWay = false;
+      this.#others?.due(false);
       if (isTold) this.#others?.holds(false);
     };
     outcomes.then(
@@ -229,7 +252,7 @@ export class WriteQueue {
     // Those that are left have had their turn, but for what came before them: nothing long begins elsewhere until they have written.
     if (this.#left > 0) this.#takePlace();
     else this.#leavePlace();
-    this.#withdraw();
+    this.#stopWaiting();
     if (batch.length > 0) this.#others?.done(this.#left === 0);
     this.#goOn();
   }
@@ -238,6 +261,11 @@ export class WriteQueue {
   #othersWrite(batch: readonly Entry[], isAlone: boolean): void {
     const now = performance.now();
     this.#busySince ??= now;
+    if (this.#others?.areHolding) {
+      this.#sawLong = true;
+      // What waits for that comes before the next one.
+      this.#due = undefined;
+    }
     // Other workers end what they hold the file for, and then it is the turn of those that wait here.
     if (this.#strangeSince === undefined || this.#others?.areHolding) this.#strangeSince = now;
     const since = this.#strangeSince;
@@ -251,6 +279,7 @@ export class WriteQueue {
 
   #isFree(): void {
     this.#busySince = undefined;
+    this.#sawLong = false;
     this.#strangeSince = undefined;
   }
 
@@ -284,9 +313,14 @@ export class WriteQueue {
     earlier();
   }
 
+  #stopWaiting(): void {
+    this.#withdraw();
+    this.#withdraw = nothing;
+  }
+
   #failed(batch: readonly Entry[], error: unknown): void {
     this.#isFree();
-    this.#withdraw();
+    this.#stopWaiting();
     for (const { reject } of batch) reject(error);
     if (this.#entries.length === 0) this.#leavePlace();
     this.#goOn();
