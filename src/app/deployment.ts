@@ -15,7 +15,7 @@ import type { Model } from '../schema/model.ts';
 import { readSchema } from '../schema/read.ts';
 import { type Evolution, evolve } from '../storage/evolve/evolve.ts';
 import { type Database, openDatabase } from '../storage/open.ts';
-import type { OtherWriters } from '../storage/sqlite/write-queue.ts';
+import type { OtherWriters } from '../storage/sqlite/other-writers.ts';
 import type { Program } from '../storage/storage.ts';
 import type { Trace } from '../storage/trace.ts';
 import { statementProcess } from './self.ts';

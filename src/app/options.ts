@@ -9,7 +9,7 @@ import type { Logic } from '../engine/logic/logic.ts';
 import type { Door } from '../graphql/schema.ts';
 import type { Trusted } from '../graphql/trusted.ts';
 import type { Model } from '../schema/model.ts';
-import type { OtherWriters } from '../storage/sqlite/write-queue.ts';
+import type { OtherWriters } from '../storage/sqlite/other-writers.ts';
 import type { Storage } from '../storage/storage.ts';
 
 export interface AppOptions {

@@ -3,7 +3,7 @@
 import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { OtherWriters } from '../storage/sqlite/write-queue.ts';
+import type { OtherWriters } from '../storage/sqlite/other-writers.ts';
 
 /** What a worker and its parent say to each other about it. */
 export type TurnMessage =

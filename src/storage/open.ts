@@ -5,8 +5,8 @@ import type { Evolvable } from './evolve/database.ts';
 import type { Hosts } from './postgres/hosts.ts';
 import { ReplicatedStorage } from './postgres/replicated.ts';
 import { type PostgresOptions, PostgresStorage } from './postgres/storage.ts';
+import type { OtherWriters } from './sqlite/other-writers.ts';
 import { SqliteStorage } from './sqlite/storage.ts';
-import type { OtherWriters } from './sqlite/write-queue.ts';
 import type { Storage } from './storage.ts';
 import type { Trace } from './trace.ts';
 

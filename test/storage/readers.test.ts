@@ -2,9 +2,9 @@
 
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { renameSync, symlinkSync } from 'node:fs';
+import { renameSync, statSync, symlinkSync } from 'node:fs';
 import { Readers } from '../../src/storage/sqlite/readers.ts';
-import { APART } from '../app.ts';
+import { APART, openApp } from '../app.ts';
 import { Folder } from '../process.ts';
 
 test('where there is no room for another process, all who wait are told, and nobody else', async () => {
@@ -14,7 +14,7 @@ test('where there is no room for another process, all who wait are told, and nob
   const command = folder.file('bun');
   const [bun = '', ...rest] = APART;
   symlinkSync(bun, command);
-  const readers = new Readers({ command: [command, ...rest], path });
+  const readers = new Readers({ command: [command, ...rest], path }, () => false);
   const far = performance.now() + 60_000;
   const ends = [1, 2].map(() => Promise.withResolvers<void>());
   const busy = ends.map(({ promise }, at) =>
@@ -42,3 +42,38 @@ test('where there is no room for another process, all who wait are told, and nob
   expect(await readers.lend(far, () => Promise.resolve('read'))).toBe('read');
   readers.close();
 });
+
+test('where somebody always reads for long, the log is emptied for all that, and nobody is refused', async () => {
+  using folder = new Folder();
+  const path = folder.file('duet.db');
+  const sdl = 'type Text @resource { id: ID!  text: String! }';
+  const app = await openApp('sqlite', { sdl, data: {}, url: `sqlite:${path}` });
+  using db = new Database(path);
+  db.run('PRAGMA synchronous = OFF');
+  db.run('PRAGMA wal_autocheckpoint = 0');
+  db.run('PRAGMA busy_timeout = 5000');
+  db.run(
+    `WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 20000) INSERT INTO "Text" (text, _version) SELECT hex(zeroblob(500)), 1 FROM s`,
+  );
+  let isOver = false;
+  const told = new Set<number>();
+  // Each begins before another has ended.
+  const reading = [1, 2, 3].map(async (each) => {
+    while (!isOver)
+      told.add((await app.rest('GET', `/texts?aggregate=count&text[contains]=${each}z`)).status);
+  });
+  const sizes: number[] = [];
+  const isEmptied = () => sizes.some((size, at) => size < (sizes[at - 1] ?? 0));
+  // Of one record, again and again: what it was before stays in the log for as long as somebody reads.
+  for (let count = 0; count < 450 && !isEmptied(); count++) {
+    const bytes = (sizes.at(-1) ?? 0) < 140e6 ? 2_500_000 : 1_000;
+    db.run(`UPDATE "Text" SET text = hex(randomblob(${bytes})) WHERE id = 1`);
+    sizes.push(statSync(`${path}-wal`).size);
+    await Bun.sleep(50);
+  }
+  isOver = true;
+  await Promise.all(reading);
+  await app.close();
+  expect([[...told], isEmptied()]).toEqual([[200], true]);
+  expect(Math.max(...sizes)).toBeGreaterThan(32_000 * 4096);
+}, 120_000);

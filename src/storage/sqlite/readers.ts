@@ -2,6 +2,7 @@
 
 import { deadlineExceeded, tooManyExports, unavailable } from '../faults.ts';
 import type { Deadline } from '../storage.ts';
+import { Emptying } from './emptying.ts';
 import { type Launch, StatementProcess } from './process.ts';
 
 /** More would only take turns on the same disk and the same processors. */
@@ -11,6 +12,11 @@ const MOST_WAITING = 64;
 const IDLE_MS = 30_000;
 /** Those that are read from for as long as somebody takes an export. */
 const MOST_APART = 10;
+/** How long none is begun, at the most, for the log to be emptied: most of those that are under way have ended by then. */
+const PAUSE_MS = 2_000;
+const PAUSE_POLL_MS = 50;
+/** Where others keep it from being emptied, they may do so for long. */
+const PAUSE_AGAIN_MS = 30_000;
 
 interface Waiter {
   readonly give: (reader: StatementProcess) => void;
@@ -24,13 +30,21 @@ export class Readers {
   readonly #idle = new Map<StatementProcess, Timer>();
   readonly #waiting: Waiter[] = [];
   readonly #apart = new Set<StatementProcess>();
+  readonly #isLogTooLong: () => boolean;
+  #emptying: Emptying | undefined;
+  /** Whether those that come wait until the log has been emptied. */
+  #isPaused = false;
+  #pauseAgain = 0;
 
-  constructor(launch: Launch) {
+  /** `isLogTooLong`: whether it has grown for as long as there was always somebody who read from it. */
+  constructor(launch: Launch, isLogTooLong: () => boolean) {
     this.#launch = launch;
+    this.#isLogTooLong = isLogTooLong;
   }
 
   /** Lends a reader for as long as the work takes, but not beyond the deadline: then it is ended. */
   async lend<T>(deadline: Deadline, work: (reader: StatementProcess) => Promise<T>): Promise<T> {
+    if (this.#isLogTooLong()) void this.#pause();
     const reader = this.#free() ?? (await this.#freed(deadline));
     const timer = setTimeout(() => reader.end(deadlineExceeded()), Math.max(0, deadline - performance.now()));
     try {
@@ -56,11 +70,54 @@ export class Readers {
   }
 
   close(): void {
+    this.#emptying?.end();
     for (const reader of [...this.#all, ...this.#apart]) reader.end(unavailable('The database is closed.'));
+  }
+
+  /**
+   * Two that read for long, one beginning before the other has ended, and the log would never begin from its start again: it would
+   * grow by all that is written, until the disk is full.
+   */
+  async #pause(): Promise<void> {
+    const now = performance.now();
+    if (this.#emptying || this.#apart.size > 0 || now < this.#pauseAgain) return;
+    try {
+      this.#emptying = new Emptying(this.#launch);
+      await this.#emptying.carryOver();
+      this.#isPaused = true;
+      const until = performance.now() + PAUSE_MS;
+      while (this.#all.size > this.#idle.size || !(await this.#emptying.empty())) {
+        if (performance.now() > until) throw new Error('somebody goes on reading');
+        await Bun.sleep(PAUSE_POLL_MS);
+      }
+    } catch {
+      // Until then there is room for it, or whoever writes is told.
+      this.#pauseAgain = performance.now() + PAUSE_AGAIN_MS;
+    }
+    this.#emptying?.end();
+    this.#emptying = undefined;
+    this.#isPaused = false;
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    while (this.#waiting.length > 0) {
+      let reader: StatementProcess | undefined;
+      try {
+        reader = this.#free();
+      } catch (error) {
+        for (const { fail } of this.#waiting.splice(0)) fail(error);
+        return;
+      }
+      const next = reader && this.#waiting.shift();
+      if (!reader || !next) return;
+      this.#give(next, reader);
+    }
   }
 
   /** An idle one, or a new one where there is a place for it. */
   #free(): StatementProcess | undefined {
+    if (this.#isPaused) return undefined;
     const [idle] = this.#idle;
     if (!idle) return this.#all.size < MOST_READERS ? this.#start() : undefined;
     clearTimeout(idle[1]);
@@ -79,7 +136,7 @@ export class Readers {
   }
 
   #giveBack(reader: StatementProcess): void {
-    const next = this.#waiting.shift();
+    const next = this.#isPaused ? undefined : this.#waiting.shift();
     if (next) this.#give(next, reader);
     else if (!reader.ended) {
       const timer = setTimeout(() => reader.end(unavailable('The reader was idle.')), IDLE_MS);

@@ -45,6 +45,10 @@ export class Snapshots {
     this.#apart = apart;
   }
 
+  get areOpen(): boolean {
+    return this.#open > 0;
+  }
+
   open(): Snapshot {
     if (this.#open >= MOST_SNAPSHOTS) throw tooManyExports();
     const { filename } = this.#database;

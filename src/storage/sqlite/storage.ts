@@ -35,7 +35,7 @@ import { compiler, Runner } from './runner.ts';
 import { SharedSnapshot } from './shared-snapshot.ts';
 import { Snapshots } from './snapshots.ts';
 import { Uniques } from './uniques.ts';
-import { CHECKPOINT_FRAMES, LONG_LOG_FRAMES, Log } from './wal.ts';
+import { CHECKPOINT_FRAMES, LONG_LOG_FRAMES, Log, MOST_LOG_FRAMES } from './wal.ts';
 import { WalIndex } from './wal-index.ts';
 import { UNBOUNDED } from './watch.ts';
 import { unmergedIn } from './words.ts';
@@ -118,8 +118,13 @@ export class SqliteStorage implements Storage, Evolvable {
     if (apart && path !== ':memory:') {
       const launch = { command: apart, path: resolve(path) };
       const look = () => this.#bounds.look();
-      this.#processReader = new ProcessReader(launch, trace, look);
       const isLogLong = () => (this.#snapshot?.logFrames ?? CHECKPOINT_FRAMES) >= CHECKPOINT_FRAMES;
+      // Who takes an export may take as long as he likes, and nobody waits for that.
+      const isLogTooLong = () =>
+        this.#snapshot !== undefined &&
+        this.#snapshot.logFrames >= MOST_LOG_FRAMES &&
+        !this.#snapshots.areOpen;
+      this.#processReader = new ProcessReader(launch, trace, look, isLogTooLong);
       this.#writer = new ProcessWriter({ launch, model, holdMs, isLogLong, trace, look });
     }
     this.#local = new LocalWriter(this.#database, model, this.#runner, this.#writer && this.#bounds);

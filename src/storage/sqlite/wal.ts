@@ -15,6 +15,8 @@ import type { SharedSnapshot } from './shared-snapshot.ts';
 export const CHECKPOINT_FRAMES = 4000;
 /** Whoever reads for long, such as an export, keeps the log from beginning again. So much more takes some hundred milliseconds to carry over. */
 export const LONG_LOG_FRAMES = 4 * CHECKPOINT_FRAMES;
+/** So long it does not become but where somebody always reads: then others who read for long wait for a moment. */
+export const MOST_LOG_FRAMES = 8 * CHECKPOINT_FRAMES;
 
 export interface LogOptions {
   readonly database: Database;
