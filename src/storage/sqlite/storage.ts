@@ -28,6 +28,7 @@ import { sqliteDdl } from './ddl.ts';
 import { explained, explaining } from './errors.ts';
 import { LocalWriter } from './local-writer.ts';
 import { openToServe } from './opening.ts';
+import type { OtherWriters } from './other-writers.ts';
 import { Pace } from './pace.ts';
 import { ProcessReader } from './process-reader.ts';
 import { ProcessWriter } from './process-writer.ts';
@@ -39,14 +40,7 @@ import { CHECKPOINT_FRAMES, LONG_LOG_FRAMES, Log, MOST_LOG_FRAMES } from './wal.
 import { WalIndex } from './wal-index.ts';
 import { UNBOUNDED } from './watch.ts';
 import { unmergedIn } from './words.ts';
-import {
-  type Commit,
-  isResult,
-  type OtherWriters,
-  type Outcome,
-  type Waiting,
-  WriteQueue,
-} from './write-queue.ts';
+import { type Commit, isResult, type Outcome, type Waiting, WriteQueue } from './write-queue.ts';
 
 /** Another node may be changing tables, which takes as long as it takes. */
 const EVOLUTION_TIMEOUT_MS = 600_000;
