@@ -23,7 +23,7 @@ import { type CursorAt, isNumeric, type QueryChoices, queryChoices, Resolver } f
 import { pick, type Row, type World, worldChoices, worldOf } from './reading-schemas.ts';
 
 /** Schemas; each is asked 25 queries on average. */
-const RUNS = Number(process.env['RUNS'] ?? 45);
+const RUNS = Number(process.env['RUNS'] ?? 40);
 
 interface Lane {
   readonly name: string;
