@@ -262,7 +262,8 @@ describe.each([...databases])('who may read it, on %s', (database) => {
 describe.each([...databases])('what takes long on %s', (database) => {
   const slow = `
     type List @resource { id: ID!  name: String  slips: [Slip!]! }
-    type Slip @resource { id: ID!  list: List  n: Int!  name: String  twice: Int! @computed(from: ["n"]) }
+    type Slip @resource { id: ID!  list: List  n: Int!  name: String  twice: Int! @computed(from: ["n"])
+      kept: Int! @computed(from: ["n"], stored: true) }
   `;
   const SLIPS = 400;
   let runs = 0;
@@ -279,7 +280,7 @@ describe.each([...databases])('what takes long on %s', (database) => {
     app = await openApp(database, {
       sdl: slow,
       data: { lists: [{ id: 1 }], slips },
-      logic: { Slip: { twice } },
+      logic: { Slip: { twice, kept: twice } },
       ...(database === 'sqlite' && { url: `sqlite:${folder.file('x.db')}` }),
     });
   });
@@ -320,6 +321,23 @@ describe.each([...databases])('what takes long on %s', (database) => {
     const { answer, turns } = await between(() => read(app));
     expect(answer.map(({ twice }: any) => twice)).toEqual(Array.from({ length: SLIPS }, (_, n) => 2 * n));
     expect(turns).toBeGreaterThan(10);
+  });
+
+  test('so they have while what is stored is made, for an update of many and for a create', async () => {
+    const updated = await between(() =>
+      app.graphql(
+        `mutation { updateSlips(where: { id: { gte: 1 } }, set: { n: 7 }, atMost: ${SLIPS}) { kept } }`,
+      ),
+    );
+    const kept = updated.answer.data.updateSlips.map((slip: any) => slip.kept);
+    expect([kept.length, new Set(kept)]).toEqual([SLIPS, new Set([14])]);
+    expect(updated.turns).toBeGreaterThan(10);
+    const slips = Array.from({ length: SLIPS }, () => ({ n: 9 }));
+    const created = await between(() => app.rest('POST', '/lists?fields=id', { slips }));
+    expect(created.answer.status).toBe(201);
+    const { body } = await app.rest('GET', '/slips?aggregate=count&kept=18');
+    expect(body).toEqual([{ count: SLIPS }]);
+    expect(created.turns).toBeGreaterThan(10);
   });
 });
 

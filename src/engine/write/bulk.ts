@@ -94,7 +94,7 @@ export function* updateMany(
     ...sets[place],
     ...incremented(resource, add, row, row, (fault) => of(fault, place)),
   }));
-  const made = recompute(resource, { ...set, ...add }, next);
+  const made = yield* recompute(resource, { ...set, ...add }, next);
   const changes = { ...set, ...add, ...Object.fromEntries(made.map(({ name }) => [name, undefined])) };
   yield* mustHold(resource, next, changes, of);
   mayPass(resource, set, rows, seen, of);

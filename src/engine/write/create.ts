@@ -6,6 +6,7 @@ import type { Column, Reference, Resource } from '../../schema/model.ts';
 import { isBound } from '../../schema/transitions.ts';
 import type { Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
+import { inTurns } from '../in-turns.ts';
 import type { Access } from '../policy/access.ts';
 import { mayCreate, mustBeSeen, notAllowed, unseen } from '../policy/judging.ts';
 import { isUnchecked } from '../policy/writing.ts';
@@ -108,7 +109,7 @@ function* storeList(
   outer: DuetError | undefined,
   beside?: Keys,
 ): Program<Node[]> {
-  for (const { values } of records) computeAll(resource, values);
+  if (resource.recomputed.length > 0) yield* inTurns(records, ({ values }) => computeAll(resource, values));
   if (isBound(resource)) {
     const rows = records.map(({ values }) => values);
     yield* mustHold(resource, rows, undefined, (fault, place) => nested(fault, ...at(place)));

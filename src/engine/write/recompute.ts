@@ -7,6 +7,7 @@ import type { Column, Computed, Resource } from '../../schema/model.ts';
 import { storedColumns } from '../../schema/values.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
+import { inTurns } from '../in-turns.ts';
 import type { Change } from './changes.ts';
 import { broken } from './holds.ts';
 
@@ -27,9 +28,16 @@ export function isMadeOf({ recomputed }: Resource, isChanged: (name: string) => 
 }
 
 /** Makes them anew in records as they will be, and answers with their columns. */
-export function recompute(resource: Resource, changes: Row, next: readonly Row[]): readonly Column[] {
+export function* recompute(
+  resource: Resource,
+  changes: Row,
+  next: readonly Row[],
+): Program<readonly Column[]> {
   const computed = touchedBy(resource, changes);
-  for (const each of computed) for (const row of next) row[each.column.name] = computedValue(each, row);
+  if (computed.length > 0)
+    yield* inTurns(next, (row) => {
+      for (const each of computed) row[each.column.name] = computedValue(each, row);
+    });
   return computed.map(({ column }) => column);
 }
 

@@ -101,7 +101,7 @@ export function* change(
   const hook = access.hooksOf?.(resource)?.beforeUpdate;
   const { set: given, add, stored, guard } = hook ? yield* hookedUpdate(resource, asked, hook) : asked;
   const next: Row = { ...stored, ...given, ...(add && incremented(resource, add, stored, seen)) };
-  const set = withComputed(resource, given, add, next);
+  const set = resource.recomputed.length === 0 ? given : yield* withComputed(resource, given, add, next);
   if (isBound(resource)) {
     yield* mustHold(resource, [next], { ...set, ...add });
     if (!restored) mayPass(resource, set, [stored], [seen]);
@@ -177,9 +177,8 @@ function differing(resource: Resource, was: Row, now: Row): Row {
 }
 
 /** What is set, and what functions make of it: `next` is the record as it will be. */
-function withComputed(resource: Resource, set: Row, add: Row | undefined, next: Row): Row {
-  if (resource.recomputed.length === 0) return set;
-  const made = recompute(resource, { ...set, ...add }, [next]);
+function* withComputed(resource: Resource, set: Row, add: Row | undefined, next: Row): Program<Row> {
+  const made = yield* recompute(resource, { ...set, ...add }, [next]);
   if (made.length === 0) return set;
   return { ...set, ...Object.fromEntries(made.map(({ name }) => [name, next[name]])) };
 }
