@@ -13,7 +13,11 @@ export class Turns {
 
   /** What to wait for before the work goes on; undefined while there is time left. */
   next(): Promise<void> | undefined {
-    if (!this.isOver) return undefined;
+    return this.isOver ? this.anew() : undefined;
+  }
+
+  /** Whatever time is left. */
+  anew(): Promise<void> {
     return new Promise((resolve) =>
       setImmediate(() => {
         this.#began = performance.now();
@@ -30,6 +34,12 @@ export class SharedTurns {
 
   next(): Promise<void> {
     this.#last = this.#last.then(() => this.#turns.next());
+    return this.#last;
+  }
+
+  /** With a slice of its own: what is done before it waits again is done before anybody else goes on. */
+  anew(): Promise<void> {
+    this.#last = this.#last.then(() => this.#turns.anew());
     return this.#last;
   }
 }

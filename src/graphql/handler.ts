@@ -270,8 +270,8 @@ async function byExecutor(given: Given, performed: Performed | undefined): Promi
   let { result, long, isLate } = await (isShared ? shared() : carry());
   // Whoever has asked before may have had less time left.
   if (isShared && isLate && performance.now() < deadline) ({ result, long } = await shared());
-  // All who have waited for the same would otherwise be sent it in one piece.
-  if (long) await options.streams.turns.next();
+  // All who have waited for the same would otherwise be sent it in one piece, and admitted before it counts what others were sent.
+  if (long) await options.streams.turns.anew();
   const errors = result.errors?.map((error) => formatted(error, 'BAD_USER_INPUT', requestId));
   finished(given, valid.operation, result, long?.units);
   const data = long?.json ?? jsonOf(result.data ?? null);
