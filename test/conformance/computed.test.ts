@@ -307,6 +307,16 @@ describe.each([...databases])('what takes long on %s', (database) => {
   test.each<[string, (app: AppUnderTest) => Promise<any[]>]>([
     ['a list', async () => (await app.rest('GET', `/slips?limit=${SLIPS}`)).body],
     ['a related list', async () => (await app.rest('GET', `/lists/1?include=slips`)).body.slips],
+    [
+      'an export',
+      async () => {
+        const answer = await app.fetch('/slips', { headers: { Accept: 'application/x-ndjson' } });
+        return (await answer.text())
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line));
+      },
+    ],
     ['a list by GraphQL', async () => (await app.graphql(`{ slips(first: ${SLIPS}) { twice } }`)).data.slips],
     [
       'an update of many',

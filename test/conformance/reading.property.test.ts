@@ -309,7 +309,6 @@ function lookingAtClock(): Disposable {
     admits: until,
     wasLong: () => {},
     hadMany: () => {},
-    mostTurns: 0,
   });
   const admits = spyOn(Bounds.prototype, 'admits').mockImplementation(until);
   return {

@@ -14,7 +14,7 @@ test('where there is no room for another process, all who wait are told, and nob
   const command = folder.file('bun');
   const [bun = '', ...rest] = APART;
   symlinkSync(bun, command);
-  const readers = new Readers({ command: [command, ...rest], path }, () => false);
+  const readers = new Readers({ command: [command, ...rest], path }, () => 0);
   const far = performance.now() + 60_000;
   const ends = [1, 2].map(() => Promise.withResolvers<void>());
   const busy = ends.map(({ promise }, at) =>
@@ -77,3 +77,25 @@ test('where somebody always reads for long, the log is emptied for all that, and
   expect([[...told], isEmptied()]).toEqual([[200], true]);
   expect(Math.max(...sizes)).toBeGreaterThan(32_000 * 4096);
 }, 120_000);
+
+test('the longer the log has become, the longer are those waited for that read from it', async () => {
+  using folder = new Folder({});
+  const path = folder.file('duet.db');
+  using db = new Database(path);
+  db.run('PRAGMA journal_mode = WAL');
+  db.run('PRAGMA wal_autocheckpoint = 0');
+  db.run('CREATE TABLE "Text" AS SELECT hex(zeroblob(1000000)) AS text');
+  const readers = new Readers({ command: APART, path }, () => 10);
+  const far = performance.now() + 60_000;
+  const events: unknown[] = [];
+  const first = readers.lend(far, async () => {
+    // Longer than they are where the log has only just become too long.
+    await Bun.sleep(3_000);
+    events.push('ended');
+  });
+  await Bun.sleep(1_000);
+  await readers.lend(far, async () => events.push(statSync(`${path}-wal`).size));
+  await first;
+  readers.close();
+  expect(events).toEqual(['ended', 0]);
+}, 60_000);

@@ -40,8 +40,6 @@ const FOLLOWING_MS = 500;
 const FEW_PAGES = 5_000;
 /** A page of an export may have the lists of so many records, however few the first has. */
 const PAGE_LISTS = 250;
-/** So often others may go without their turn, see base/turns.ts: as long as a short read takes. */
-const MOST_TURNS = 10;
 /** How long a statement that took long is not tried here again. */
 const LONG_MS = 5_000;
 /** For how long the rows of whole lists are counted beforehand, after there were many: an index does it, and yet a fifth of a short read. */
@@ -69,7 +67,6 @@ export class Bounds implements Allowance {
   readonly #others: Others;
   readonly #uniques: Uniques | undefined;
   #wasLongUntil = 0;
-  readonly mostTurns = MOST_TURNS;
 
   /** `isShared`: others write too, of which nobody here knows how much. `uniques`: what others may give up. */
   constructor(database: Database, isShared = false, uniques?: Uniques) {
@@ -101,7 +98,6 @@ export class Bounds implements Allowance {
       },
       wasLong: this.wasLong,
       hadMany: this.hadMany,
-      mostTurns: MOST_TURNS,
     };
   }
 
@@ -114,8 +110,6 @@ export class Bounds implements Allowance {
       },
       wasLong: this.wasLong,
       hadMany: this.hadMany,
-      // It can no longer be read elsewhere.
-      mostTurns: Number.POSITIVE_INFINITY,
     };
   }
 

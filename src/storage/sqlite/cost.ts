@@ -39,6 +39,4 @@ export interface Allowance {
   readonly wasLong: (sql: string) => void;
   /** Told of one that answered with more rows than are read here where that is known beforehand. */
   readonly hadMany: (sql: string) => void;
-  /** So often others may go without their turn; what goes on for longer goes on elsewhere. */
-  readonly mostTurns: number;
 }

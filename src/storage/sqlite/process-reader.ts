@@ -17,8 +17,8 @@ export class ProcessReader {
   #look: () => void;
 
   /** `look` finds out what another process has given up. */
-  constructor(launch: Launch, trace: Trace | undefined, look: () => void, isLogTooLong: () => boolean) {
-    this.#readers = new Readers(launch, isLogTooLong);
+  constructor(launch: Launch, trace: Trace | undefined, look: () => void, logLength: () => number) {
+    this.#readers = new Readers(launch, logLength);
     this.#trace = trace;
     this.#look = look;
   }

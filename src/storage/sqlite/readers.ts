@@ -12,7 +12,10 @@ const MOST_WAITING = 64;
 const IDLE_MS = 30_000;
 /** Those that are read from for as long as somebody takes an export. */
 const MOST_APART = 10;
-/** How long none is begun, at the most, for the log to be emptied: most of those that are under way have ended by then. */
+/**
+ * How long none is begun, at the most, for the log to be emptied: most of those that are under way have ended by then. Twice as
+ * long where it has grown to twice what it may have, and so on: in the end, for as long as any read may take.
+ */
 const PAUSE_MS = 2_000;
 const PAUSE_POLL_MS = 50;
 /** Where others keep it from being emptied, they may do so for long. */
@@ -30,21 +33,22 @@ export class Readers {
   readonly #idle = new Map<StatementProcess, Timer>();
   readonly #waiting: Waiter[] = [];
   readonly #apart = new Set<StatementProcess>();
-  readonly #isLogTooLong: () => boolean;
+  readonly #logLength: () => number;
   #emptying: Emptying | undefined;
   /** Whether those that come wait until the log has been emptied. */
   #isPaused = false;
   #pauseAgain = 0;
 
-  /** `isLogTooLong`: whether it has grown for as long as there was always somebody who read from it. */
-  constructor(launch: Launch, isLogTooLong: () => boolean) {
+  /** `logLength`: of what it may have, which it grows beyond where there is always somebody who reads from it. */
+  constructor(launch: Launch, logLength: () => number) {
     this.#launch = launch;
-    this.#isLogTooLong = isLogTooLong;
+    this.#logLength = logLength;
   }
 
   /** Lends a reader for as long as the work takes, but not beyond the deadline: then it is ended. */
   async lend<T>(deadline: Deadline, work: (reader: StatementProcess) => Promise<T>): Promise<T> {
-    if (this.#isLogTooLong()) void this.#pause();
+    const length = this.#logLength();
+    if (length >= 1) void this.#pause(PAUSE_MS * length);
     const reader = this.#free() ?? (await this.#freed(deadline));
     const timer = setTimeout(() => reader.end(deadlineExceeded()), Math.max(0, deadline - performance.now()));
     try {
@@ -78,14 +82,14 @@ export class Readers {
    * Two that read for long, one beginning before the other has ended, and the log would never begin from its start again: it would
    * grow by all that is written, until the disk is full.
    */
-  async #pause(): Promise<void> {
+  async #pause(mostMs: number): Promise<void> {
     const now = performance.now();
     if (this.#emptying || this.#apart.size > 0 || now < this.#pauseAgain) return;
     try {
       this.#emptying = new Emptying(this.#launch);
       await this.#emptying.carryOver();
       this.#isPaused = true;
-      const until = performance.now() + PAUSE_MS;
+      const until = performance.now() + mostMs;
       while (this.#all.size > this.#idle.size || !(await this.#emptying.empty())) {
         if (performance.now() > until) throw new Error('somebody goes on reading');
         await Bun.sleep(PAUSE_POLL_MS);

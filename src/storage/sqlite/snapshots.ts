@@ -4,9 +4,10 @@ import { Database } from 'bun:sqlite';
 import { SharedTurns } from '../../base/turns.ts';
 import type { Model } from '../../schema/model.ts';
 import { tooManyExports, unavailable } from '../faults.ts';
-import type { Snapshot } from '../storage.ts';
+import { OTHERS_TURN, type Program, type Snapshot } from '../storage.ts';
 import type { Trace } from '../trace.ts';
 import type { Bounds } from './bounds.ts';
+import type { Allowance } from './cost.ts';
 import { explaining } from './errors.ts';
 import { openToRead } from './opening.ts';
 import type { ProcessReader } from './process-reader.ts';
@@ -69,7 +70,7 @@ export class Snapshots {
           if (!begun && this.#apart && performance.now() < this.#apartUntil) throw UNBOUNDED;
           this.#bounds.look();
           const allowance = begun ? this.#bounds.following() : this.#bounds.allowance('each page');
-          return explaining(() => runner.drive(program(), this.#apart && allowance));
+          return await this.#inTurns(runner, program(), this.#apart && allowance);
         } catch (error) {
           if (error !== UNBOUNDED || !this.#apart) throw error;
           if (begun) {
@@ -90,4 +91,27 @@ export class Snapshots {
       },
     };
   }
+
+  /** The moment stays as it is, whoever has a turn: nobody waits for this connection, nor is kept from writing. */
+  async #inTurns<T>(runner: Runner, running: Program<T>, allowance: Allowance | undefined): Promise<T> {
+    for (;;) {
+      const end = explaining(() => runner.drive(untilTurn(running), allowance));
+      if (end) return end.result;
+      await this.#turns.anew();
+    }
+  }
+}
+
+/** Goes on with a program until it has ended, or others are to have their turn: then it answers nothing. */
+function* untilTurn<T>(running: Program<T>): Program<{ readonly result: T } | undefined> {
+  let step = running.next([]);
+  while (!step.done) {
+    if (step.value === OTHERS_TURN) return undefined;
+    try {
+      step = running.next(yield step.value);
+    } catch (error) {
+      step = running.throw(error);
+    }
+  }
+  return { result: step.value };
 }

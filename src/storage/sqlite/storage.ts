@@ -5,8 +5,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { inBatch } from '../../base/batch.ts';
 import type { Metrics } from '../../base/metrics.ts';
-import type { Soon } from '../../base/soon.ts';
-import type { Model, Resource } from '../../schema/model.ts';
+import type { Model } from '../../schema/model.ts';
 import type { Evolvable, Session } from '../evolve/database.ts';
 import { ownTables } from '../evolve/tables.ts';
 import { writerOutdated } from '../faults.ts';
@@ -24,29 +23,26 @@ import {
 } from '../storage.ts';
 import type { Trace } from '../trace.ts';
 import { Bounds } from './bounds.ts';
+import { Commits } from './commits.ts';
 import { sqliteDdl } from './ddl.ts';
 import { explained, explaining } from './errors.ts';
 import { LocalWriter } from './local-writer.ts';
 import { openToServe } from './opening.ts';
 import type { OtherWriters } from './other-writers.ts';
-import { Pace } from './pace.ts';
 import { ProcessReader } from './process-reader.ts';
 import { ProcessWriter } from './process-writer.ts';
 import { compiler, Runner } from './runner.ts';
 import { SharedSnapshot } from './shared-snapshot.ts';
 import { Snapshots } from './snapshots.ts';
 import { Uniques } from './uniques.ts';
-import { CHECKPOINT_FRAMES, LONG_LOG_FRAMES, Log, MOST_LOG_FRAMES } from './wal.ts';
+import { CHECKPOINT_FRAMES, type LogOptions, MOST_LOG_FRAMES } from './wal.ts';
 import { WalIndex } from './wal-index.ts';
 import { UNBOUNDED } from './watch.ts';
-import { unmergedIn } from './words.ts';
-import { type Commit, isResult, type Outcome, type Waiting, WriteQueue } from './write-queue.ts';
+import { WriteQueue } from './write-queue.ts';
 
 /** Another node may be changing tables, which takes as long as it takes. */
 const EVOLUTION_TIMEOUT_MS = 600_000;
 const EVOLUTION_POLL_MS = 50;
-/** How often it is looked for what a server that is gone has left: it may have written after the last look. */
-const LEFT_MS = 60_000;
 
 export interface SqliteOptions {
   /** A file path, or `:memory:`. */
@@ -67,7 +63,7 @@ export interface SqliteOptions {
   /** From how many milliseconds on a commit counts as slow; 0 makes every one a slow one. */
   readonly slowMs?: number | undefined;
   /** How the disk is waited for in the background. */
-  readonly sync?: ((file: number) => Promise<void>) | undefined;
+  readonly sync?: LogOptions['sync'];
 }
 
 export class SqliteStorage implements Storage, Evolvable {
@@ -79,18 +75,12 @@ export class SqliteStorage implements Storage, Evolvable {
   readonly #bounds: Bounds;
   readonly #processReader: ProcessReader | undefined;
   readonly #writer: ProcessWriter | undefined;
-  readonly #pace: Pace;
-  readonly #sync: SqliteOptions['sync'];
-  /** Made when the disk is first found to be slow. */
-  #log: Log | undefined;
+  readonly #commits: Commits;
   /** Looked for at the first read; undefined where there can be none. */
   #snapshot: SharedSnapshot | undefined;
   #hasLooked: boolean;
   readonly #snapshots: Snapshots;
   readonly #queue: WriteQueue;
-  readonly #searched: readonly Resource[];
-  /** When it is looked again for words that other servers have left to merge. */
-  #lookAgain = 0;
 
   constructor(options: SqliteOptions) {
     const { path, model, trace, readOnly = false, apart, holdMs, others, slowMs, sync } = options;
@@ -104,24 +94,29 @@ export class SqliteStorage implements Storage, Evolvable {
       others !== undefined,
       new Uniques(this.#database, model.resources),
     );
-    this.#pace = new Pace(slowMs);
-    this.#sync = sync;
-    this.#searched = model.resources.filter(({ searched }) => searched.length > 0);
-    this.#queue = new WriteQueue((...batch) => this.#commit(...batch), holdMs, others);
     // What is in memory no other process can see.
     if (apart && path !== ':memory:') {
       const launch = { command: apart, path: resolve(path) };
       const look = () => this.#bounds.look();
       const isLogLong = () => (this.#snapshot?.logFrames ?? CHECKPOINT_FRAMES) >= CHECKPOINT_FRAMES;
       // Who takes an export may take as long as he likes, and nobody waits for that.
-      const isLogTooLong = () =>
-        this.#snapshot !== undefined &&
-        this.#snapshot.logFrames >= MOST_LOG_FRAMES &&
-        !this.#snapshots.areOpen;
-      this.#processReader = new ProcessReader(launch, trace, look, isLogTooLong);
+      const logLength = () =>
+        this.#snapshots.areOpen ? 0 : (this.#snapshot?.logFrames ?? 0) / MOST_LOG_FRAMES;
+      this.#processReader = new ProcessReader(launch, trace, look, logLength);
       this.#writer = new ProcessWriter({ launch, model, holdMs, isLogLong, trace, look });
     }
     this.#local = new LocalWriter(this.#database, model, this.#runner, this.#writer && this.#bounds);
+    this.#commits = new Commits({
+      database: this.#database,
+      local: this.#local,
+      writer: this.#writer,
+      bounds: this.#bounds,
+      resources: model.resources,
+      snapshot: (look) => this.#snapshot ?? (look === 'first' ? this.#firstSnapshot() : undefined),
+      slowMs,
+      sync,
+    });
+    this.#queue = new WriteQueue(this.#commits.commit, holdMs, others);
     this.#snapshots = new Snapshots(this.#database, model, trace, this.#bounds, this.#processReader);
   }
 
@@ -223,7 +218,7 @@ export class SqliteStorage implements Storage, Evolvable {
   async close(): Promise<void> {
     this.#processReader?.close();
     this.#writer?.close();
-    this.#log?.close();
+    this.#commits.close();
     this.#snapshot?.close();
     this.#runner.close();
   }
@@ -277,79 +272,10 @@ export class SqliteStorage implements Storage, Evolvable {
   async #becomeWriter(): Promise<void> {
     const deadline = Date.now() + EVOLUTION_TIMEOUT_MS;
     for (;;) {
-      this.#snapshot?.end();
-      this.#log?.syncs('in commits');
+      this.#commits.begin();
       if (this.#local.begin()) return;
       if (Date.now() > deadline) throw new Error('another process has been writing all the time');
       await Bun.sleep(EVOLUTION_POLL_MS);
     }
-  }
-
-  /** In another process where the write may take long; where the disk is slow, it is waited for in the background. */
-  readonly #commit: Commit = (batch, isAlone, isWanted) => {
-    this.#log?.resolveDoubt();
-    this.#mergeLeft();
-    const [first] = batch;
-    if (isAlone && first && this.#writer)
-      return this.#writer.commit(first, isWanted).finally(() => this.#bounds.recount());
-    if (this.#writer?.isFarBehind) return this.#writer.mergeLittle().then(() => this.#commitShort(batch));
-    return this.#commitShort(batch);
-  };
-
-  #commitShort(batch: readonly Waiting[]): Soon<readonly Outcome[] | undefined> {
-    // To carry a log over that has become long would stop the process; in the background another one does it.
-    const isLong = this.#snapshot !== undefined && this.#snapshot.logFrames > LONG_LOG_FRAMES;
-    const log = this.#pace.isSlow || isLong ? this.#logInBackground() : undefined;
-    return log ? this.#commitInBackground(log, batch) : this.#commitHere(batch);
-  }
-
-  #mergeLeft(): void {
-    const now = performance.now();
-    if (!this.#writer || this.#searched.length === 0 || now < this.#lookAgain) return;
-    this.#lookAgain = now + LEFT_MS;
-    this.#writer.mergeLeft(unmergedIn(this.#database, this.#searched));
-  }
-
-  #commitHere(batch: readonly Waiting[]): readonly Outcome[] | undefined {
-    this.#snapshot?.end();
-    this.#log?.syncs('in commits');
-    let left = 0;
-    const outcomes = this.#local.commit(batch, () => {
-      left = performance.now();
-    });
-    if (left > 0) this.#pace.committed(performance.now() - left);
-    return outcomes;
-  }
-
-  /** Reads go on while the disk is waited for. What they show may be some milliseconds ahead of it; who writes is told after. */
-  async #commitInBackground(log: Log, batch: readonly Waiting[]): Promise<readonly Outcome[] | undefined> {
-    await log.prepared(Math.min(...batch.map(({ deadline }) => deadline)));
-    this.#snapshot?.end();
-    log.syncs('in background');
-    const outcomes = this.#local.commit(batch, () => {});
-    if (!outcomes?.some(isResult)) return outcomes;
-    const begun = performance.now();
-    try {
-      await log.synced();
-    } catch (error) {
-      // What has not happened is not in doubt either.
-      return outcomes.map((outcome) => (isResult(outcome) ? { error } : outcome));
-    }
-    this.#pace.committed(performance.now() - begun);
-    return outcomes;
-  }
-
-  /** Undefined where nobody can tell how long the log is. */
-  #logInBackground(): Log | undefined {
-    const snapshot = this.#snapshot ?? this.#firstSnapshot();
-    const writer = this.#writer;
-    if (snapshot && writer)
-      this.#log ??= new Log({
-        database: this.#database,
-        snapshot,
-        checkpoint: () => writer.checkpoint(),
-        sync: this.#sync,
-      });
-    return this.#log;
   }
 }

@@ -129,6 +129,7 @@ export class WriteQueue {
       if (outcomes instanceof Promise) this.#await(due, isAlone, outcomes);
       else this.#settle(due, isAlone, outcomes);
     } catch (error) {
+      this.#others?.due(false);
       this.#failed(due, error);
     }
   }
