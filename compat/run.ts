@@ -1,4 +1,4 @@
-/** `npm run compat`: other people's clients, installed as they are published, do their ordinary work on Duet; so do the examples that need packages. */
+/** `npm run compat`: other people's clients, installed as they are published, do their ordinary work on Duet; so do the examples that need packages. With `--install`, they are only installed. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,6 +28,7 @@ async function install(folder: string): Promise<void> {
 
 const folders = ['compat', ...examples];
 await Promise.all(folders.map((name) => install(join(project, name))));
+if (process.argv.includes('--install')) process.exit();
 
 const bun = [process.execPath, '--no-env-file'];
 await run(project, ...bun, 'compat/generate.ts');
