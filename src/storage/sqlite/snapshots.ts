@@ -69,7 +69,9 @@ export class Snapshots {
         try {
           if (!begun && this.#apart && performance.now() < this.#apartUntil) throw UNBOUNDED;
           this.#bounds.look();
-          const allowance = begun ? this.#bounds.following() : this.#bounds.allowance('each page');
+          const allowance = begun
+            ? () => this.#bounds.following()
+            : () => this.#bounds.allowance('each page');
           return await this.#inTurns(runner, program(), this.#apart && allowance);
         } catch (error) {
           if (error !== UNBOUNDED || !this.#apart) throw error;
@@ -93,9 +95,9 @@ export class Snapshots {
   }
 
   /** The moment stays as it is, whoever has a turn: nobody waits for this connection, nor is kept from writing. */
-  async #inTurns<T>(runner: Runner, running: Program<T>, allowance: Allowance | undefined): Promise<T> {
+  async #inTurns<T>(runner: Runner, running: Program<T>, allowance?: () => Allowance): Promise<T> {
     for (;;) {
-      const end = explaining(() => runner.drive(untilTurn(running), allowance));
+      const end = explaining(() => runner.drive(untilTurn(running), allowance?.()));
       if (end) return end.result;
       await this.#turns.anew();
     }
