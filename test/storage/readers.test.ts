@@ -3,6 +3,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { renameSync, statSync, symlinkSync } from 'node:fs';
+import { control } from '../../src/storage/sqlite/asking.ts';
 import { Readers } from '../../src/storage/sqlite/readers.ts';
 import { APART, openApp } from '../app.ts';
 import { Folder } from '../process.ts';
@@ -41,6 +42,27 @@ test('where there is no room for another process, all who wait are told, and nob
   renameSync(folder.file('gone'), command);
   expect(await readers.lend(far, () => Promise.resolve('read'))).toBe('read');
   readers.close();
+});
+
+test('who waits for one when the database is closed is told, and no other is started', async () => {
+  using folder = new Folder({});
+  const path = folder.file('duet.db');
+  new Database(path).close();
+  const readers = new Readers({ command: APART, path }, () => 0);
+  const far = performance.now() + 60_000;
+  const reads = [1, 2, 3, 4].map(() =>
+    readers
+      .lend(far, (reader) =>
+        reader.ask([
+          control('WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s) SELECT count(*) FROM s'),
+        ]),
+      )
+      .catch((error: { code: string }) => error.code),
+  );
+  await Bun.sleep(200);
+  readers.close();
+  expect(await Promise.all(reads)).toEqual(Array(4).fill('UNAVAILABLE'));
+  expect(readers.state).toEqual({ idle: 0, busy: 0, waiting: 0 });
 });
 
 test('where somebody always reads for long, the log is emptied for all that, and nobody is refused', async () => {

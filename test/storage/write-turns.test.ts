@@ -758,6 +758,26 @@ test('one that takes long tells when it is its turn, and is told first when the 
   expect(told).toEqual([2]);
 });
 
+test('one that fails before it has begun is neither known to be next nor to wait', async () => {
+  const { of } = processes(2);
+  let isTaken = true;
+  const queue = new WriteQueue(
+    (batch, isAlone) => {
+      if (!isAlone) return batch.map(() => 'alone');
+      if (isTaken) return undefined;
+      throw new Error('the disk is full');
+    },
+    60_000,
+    of(0),
+  );
+  const long = queue.add(function* () {}, 'many', Number.POSITIVE_INFINITY);
+  for (let tries = 0; tries < 200 && !(of(1).areDue && of(1).areWaiting); tries++) await Bun.sleep(1);
+  expect([of(1).areDue, of(1).areWaiting]).toEqual([true, true]);
+  isTaken = false;
+  expect(await long.catch((error) => error.message)).toBe('the disk is full');
+  expect([of(1).areDue, of(1).areWaiting]).toEqual([false, false]);
+});
+
 test('it gives way anew to what waits for another that takes long while what is short has its turn here', async () => {
   const { of } = processes(2);
   const done: string[] = [];

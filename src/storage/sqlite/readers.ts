@@ -74,8 +74,11 @@ export class Readers {
   }
 
   close(): void {
+    const closed = unavailable('The database is closed.');
+    // Or they would be given new ones, that nobody ends.
+    for (const { fail } of this.#waiting.splice(0)) fail(closed);
     this.#emptying?.end();
-    for (const reader of [...this.#all, ...this.#apart]) reader.end(unavailable('The database is closed.'));
+    for (const reader of [...this.#all, ...this.#apart]) reader.end(closed);
   }
 
   /**
