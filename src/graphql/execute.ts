@@ -57,8 +57,13 @@ export async function execute(
     const data = await completed(args, context, performed, perform);
     if (data) return { data };
   }
-  const describing = new Describing(context.engine.limits.bytes, context.deadline);
-  const schema = describing.of(withUnreadArguments(args.schema));
+  // What has been written is told, however long that takes.
+  const deadline = args.operation.operation === 'query' ? context.deadline : Number.POSITIVE_INFINITY;
+  const describing = new Describing(context.engine.limits.bytes, deadline);
+  const schema = describing.of(
+    withUnreadArguments(args.schema),
+    fieldResolver as GraphQLFieldResolver<unknown, unknown>,
+  );
   const result = await executeRootSelectionSet({ ...args, schema, contextValue: running, fieldResolver });
   // Who is turned away for load is told so as everybody is, with when to try again: nothing was read, and nothing written.
   if (running.reads.turnedAway) throw running.reads.turnedAway;

@@ -4,19 +4,22 @@ import {
   type GraphQLField,
   type GraphQLNamedType,
   type GraphQLSchema,
+  getNamedType,
+  getNullableType,
+  isListType,
+  isObjectType,
   Kind,
   type OperationDefinitionNode,
 } from 'graphql';
 import type { DuetError } from '../base/errors.ts';
 import { hasParts, memberOf } from '../base/parts.ts';
 import { jsonOf } from '../base/passed.ts';
+import { then } from '../base/soon.ts';
 import { Turns } from '../base/turns.ts';
 import { AROUND_OBJECT, bytesOfName, bytesOfWritten } from '../engine/sizes.ts';
 import { costOfAnswer } from '../http/guard/rate-limits.ts';
 import { answerTooLarge, deadlineExceeded } from '../storage/faults.ts';
-
-/** A list of so many is told in turns even if it is the first: the root types have some fields of each type. */
-const MANY = 100;
+import { LongLists } from './long-lists.ts';
 
 /** Whether a document asks for the schema, which is long and says the same in many places. */
 export function describes(text: string): boolean {
@@ -33,15 +36,15 @@ export function onlyDescribes({ operation, selectionSet }: OperationDefinitionNo
 }
 
 type Field = GraphQLField<unknown, unknown>;
+type Resolver = NonNullable<Field['resolve']>;
 
-/** One execution that may ask for the schema: what it has of it so far, and what is still to be told. */
+/** One execution, which may ask for the schema: what it has of that so far, and what is still to be told. */
 export class Describing {
   readonly #most: number;
   readonly #deadline: number;
-  readonly #turns = new Turns();
-  readonly #counted = new Map<Field, Field>();
-  /** In the order in which they are asked for. */
-  #waiting: (() => void)[] = [];
+  readonly #lists = new LongLists(() => this.#refused());
+  /** As they are to be resolved. */
+  readonly #fields = new Map<Field, Field>();
   #bytes = 0;
   /** Why there is no answer: it would be too long, or has taken too long. */
   refusal: DuetError | undefined;
@@ -51,26 +54,43 @@ export class Describing {
     this.#deadline = deadline;
   }
 
-  /** The same schema, as the executor is to describe it: whatever is asked of a type comes by here. */
-  of(schema: GraphQLSchema): GraphQLSchema {
+  /** The same schema, as the executor is to describe it, and to complete its lists: whatever is asked of a type comes by here. */
+  of(schema: GraphQLSchema, otherwise: Resolver): GraphQLSchema {
     const getField = (parent: GraphQLNamedType, name: string) => {
       const field = schema.getField(parent as Parameters<GraphQLSchema['getField']>[0], name);
-      return field?.resolve && parent.name.startsWith('__') ? this.#counting(field) : field;
+      if (!field) return field;
+      const known = this.#fields.get(field);
+      if (known) return known;
+      const isOfSchema = parent.name.startsWith('__');
+      const made = isOfSchema ? this.#counting(field) : this.#completing(field, otherwise);
+      this.#fields.set(field, made);
+      return made;
     };
     return Object.create(schema, { getField: { value: getField } });
   }
 
+  #completing(field: Field, otherwise: Resolver): Field {
+    const isListOfObjects = isListType(getNullableType(field.type)) && isObjectType(getNamedType(field.type));
+    if (!isListOfObjects) return field;
+    const own = field.resolve ?? otherwise;
+    const resolve: Resolver = (...asked) => then(own(...asked), (value) => this.#inTurns(value));
+    return Object.create(field, { resolve: { value: resolve } });
+  }
+
   #counting(field: Field): Field {
-    const known = this.#counted.get(field);
-    if (known) return known;
-    const resolve: Field['resolve'] = (source, args, context, info) => {
-      const value = field.resolve?.(source, args, context, info);
+    const own = field.resolve;
+    if (!own) return field;
+    const resolve: Resolver = (source, args, context, info) => {
+      const value = own(source, args, context, info);
       this.#count(bytesOfName(String(info.path.key)) + bytesIn(value));
-      return Array.isArray(value) ? this.#list(value) : value;
+      // Of what is refused, nothing more is told.
+      return this.refusal && Array.isArray(value) ? [] : this.#inTurns(value);
     };
-    const counting: Field = Object.create(field, { resolve: { value: resolve } });
-    this.#counted.set(field, counting);
-    return counting;
+    return Object.create(field, { resolve: { value: resolve } });
+  }
+
+  #inTurns(value: unknown): unknown {
+    return Array.isArray(value) ? this.#lists.inTurns(value) : value;
   }
 
   #count(bytes: number): void {
@@ -78,27 +98,9 @@ export class Describing {
     if (this.#bytes > this.#most) this.refusal ??= answerTooLarge();
   }
 
-  /** Promises where it would take too long at once. Of what is refused, nothing more is told. */
-  #list(values: readonly unknown[]): readonly unknown[] {
-    if (this.refusal) return [];
-    if (values.length < MANY && !this.#turns.isOver) return values;
-    return values.map((value) => {
-      const { promise, resolve } = Promise.withResolvers();
-      if (this.#waiting.push(() => resolve(value)) === 1) void this.#keep();
-      return promise;
-    });
-  }
-
-  async #keep(): Promise<void> {
-    for (const next of this.#waiting) {
-      const wait = this.#turns.next();
-      if (wait) await wait;
-      if (performance.now() > this.#deadline) this.refusal ??= deadlineExceeded();
-      next();
-      // The executor completes it before this goes on.
-      await undefined;
-    }
-    this.#waiting = [];
+  #refused(): DuetError | undefined {
+    if (performance.now() > this.#deadline) this.refusal ??= deadlineExceeded();
+    return this.refusal;
   }
 }
 

@@ -14,9 +14,10 @@ const IDLE_MS = 30_000;
 const MOST_APART = 10;
 /**
  * How long none is begun, at the most, for the log to be emptied: most of those that are under way have ended by then. Twice as
- * long where it has grown to twice what it may have, and so on: in the end, for as long as any read may take.
+ * long where it has grown to twice what it may have, and then no longer: somebody may go on for hours, in a process that is not known of.
  */
 const PAUSE_MS = 2_000;
+const LONGEST_PAUSE_MS = 4_000;
 const PAUSE_POLL_MS = 50;
 /** Where others keep it from being emptied, they may do so for long. */
 const PAUSE_AGAIN_MS = 30_000;
@@ -48,7 +49,7 @@ export class Readers {
   /** Lends a reader for as long as the work takes, but not beyond the deadline: then it is ended. */
   async lend<T>(deadline: Deadline, work: (reader: StatementProcess) => Promise<T>): Promise<T> {
     const length = this.#logLength();
-    if (length >= 1) void this.#pause(PAUSE_MS * length);
+    if (length >= 1) void this.#pause(Math.min(PAUSE_MS * length, LONGEST_PAUSE_MS));
     const reader = this.#free() ?? (await this.#freed(deadline));
     const timer = setTimeout(() => reader.end(deadlineExceeded()), Math.max(0, deadline - performance.now()));
     try {
