@@ -6,7 +6,7 @@ import { StatementProcess } from '../../src/storage/sqlite/process.ts';
 import { ProcessWriter } from '../../src/storage/sqlite/process-writer.ts';
 import type { Program } from '../../src/storage/storage.ts';
 import { APART, openApp } from '../app.ts';
-import { Folder } from '../process.ts';
+import { childrenOf, Folder } from '../process.ts';
 import { modelOf } from './deployment.ts';
 
 const sdl = 'type Note @resource { id: ID!  text: String }';
@@ -92,4 +92,26 @@ test('what others have changed is looked at once nobody else can write any more,
   await writer.commit({ program, steps: 'many', deadline: performance.now() + 10_000 }, () => false);
   expect(order).toEqual(['look', 'statements']);
   writer.close();
+});
+
+test('whoever asks one that was killed is told so, whether or not that is known by then', async () => {
+  using folder = new Folder({});
+  const path = folder.file('duet.db');
+  new Database(path).close();
+  const query = [{ sql: 'SELECT 1 AS one', parameters: [] }];
+  const told = new Set<string>();
+  for (let round = 0; round < 10; round++) {
+    const asked = new StatementProcess({ command: APART, path }, 'reader', () => {});
+    await asked.ask(query);
+    for (const pid of childrenOf(process.pid, path)) process.kill(pid, 'SIGKILL');
+    const answers: Promise<unknown>[] = [];
+    const ask = () => answers.push(asked.ask(query).catch((error) => told.add(error.code)));
+    while (!asked.ended) {
+      ask();
+      await new Promise(setImmediate);
+    }
+    ask();
+    await Promise.all(answers);
+  }
+  expect([...told]).toEqual(['UNAVAILABLE']);
 });

@@ -43,16 +43,19 @@ export class StatementProcess {
   readonly #process: Subprocess;
   readonly #whenEnded: (ended: StatementProcess) => void;
   readonly #waiting: Asker[] = [];
+  /** Why nobody is answered any more once it has ended by itself. */
+  readonly #gone: Error;
   #ended: Error | undefined;
 
   constructor({ command, path }: Launch, right: Right, whenEnded: (ended: StatementProcess) => void) {
     this.#whenEnded = whenEnded;
+    this.#gone = unavailable(`The process that is the database's ${right} has ended.`);
     try {
       this.#process = Bun.spawn([...command, right, path], {
         stdio: ['ignore', 'inherit', 'inherit'],
         serialization: 'json',
         ipc: (sent: Answered | Part | string) => this.#heard(sent),
-        onExit: () => this.end(unavailable(`The process that is the database's ${right} has ended.`)),
+        onExit: () => this.end(this.#gone),
       });
     } catch (cause) {
       // The system has no room for another process.
@@ -75,7 +78,12 @@ export class StatementProcess {
     if (this.#ended) return Promise.reject(this.#ended);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject, parts: [] });
-      this.#tell(group);
+      try {
+        this.#tell(group);
+      } catch {
+        // That it has ended is known to the runtime before it is told.
+        this.end(this.#gone);
+      }
     });
   }
 
