@@ -288,6 +288,7 @@ test('so does what leaves the process at one of its statements, and is begun ane
       admits,
       wasLong: () => {},
       hadMany: () => {},
+      mostTurns: 0,
     }),
     spyOn(Bounds.prototype, 'admits').mockImplementation(admits),
   ];

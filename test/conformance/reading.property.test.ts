@@ -309,6 +309,7 @@ function lookingAtClock(): Disposable {
     admits: until,
     wasLong: () => {},
     hadMany: () => {},
+    mostTurns: 0,
   });
   const admits = spyOn(Bounds.prototype, 'admits').mockImplementation(until);
   return {

@@ -233,6 +233,29 @@ test('many short operations are long together: they stop nobody either', async (
   expect(result.body.results).toHaveLength(1000);
 });
 
+test('a create does not wait for many that are not so short, and came before it', async () => {
+  await using server = await Server.start(folder, { DATABASE_URL: 'sqlite:duet.db' });
+  const told: string[] = [];
+  const post = async (path: string, body: unknown) => {
+    const init = { method: 'POST', headers: JSON_HEADERS, body: JSON.stringify(body) };
+    const { status } = await fetch(server.url + path, init);
+    told.push(`${path} ${status}`);
+  };
+  const operations = Array.from({ length: 1000 }, (_, at) => ({
+    method: 'PUT',
+    path: `/items/${at + 1}`,
+    body: { name: `item ${at + 1}` },
+  }));
+  const many = Array.from({ length: 20 }, () => post('/transaction', { operations }));
+  // By the time the first is told, most of the others wait for it.
+  await Promise.race(many);
+  const before = told.length;
+  await post('/groups', { label: 'short' });
+  await Promise.all(many);
+  expect(told.toSorted()).toEqual(['/groups 201', ...Array(20).fill('/transaction 200')]);
+  expect(told.indexOf('/groups 201') - before).toBeLessThan(8);
+});
+
 test('of many records that are changed at once, what each becomes is worked out where they are changed alone', async () => {
   using folder = new Folder();
   const asked: unknown[] = [];

@@ -2,7 +2,7 @@
 
 import { test as always, expect } from 'bun:test';
 import { type Flags, flagsOf, Turn, type TurnMessage } from '../../src/cli/write-turns.ts';
-import { type Commit, WriteQueue } from '../../src/storage/sqlite/write-queue.ts';
+import { type Commit, type Outcome, WriteQueue } from '../../src/storage/sqlite/write-queue.ts';
 
 /** Elsewhere there are no several processes behind one port. */
 const test = always.skipIf(process.platform !== 'linux');
@@ -111,6 +111,36 @@ test('what is short does not wait for all that came with it and turns out to tak
     all.push(busy.add(function* () {}, 'one', Number.POSITIVE_INFINITY));
   for (let at = 0; at < all.length; at++) await all[at];
   expect(done.indexOf('long')).toBeWithin(1, 10);
+});
+
+test('what is short comes before what has turned out to be slow, which has its turn all the same', async () => {
+  const done: string[] = [];
+  /** As many as there is time for: one that is slow takes all of it. */
+  const queue = new WriteQueue((batch) => {
+    const outcomes: Outcome[] = [];
+    for (const { steps, isSlow } of batch) {
+      if (steps === 'one') outcomes.push({ result: done.push('short') });
+      else if (isSlow) return [...outcomes, { result: done.push('slow') }];
+      else outcomes.push('slow');
+      if (outcomes.length === 4) break;
+    }
+    return outcomes;
+  }, 1000);
+  const add = (steps: 'one' | 'many') => queue.add(function* () {}, steps, Number.POSITIVE_INFINITY);
+  await Promise.all([add('many'), add('many'), add('many'), add('one'), add('one')]);
+  expect(done).toEqual(['short', 'short', 'slow', 'slow', 'slow']);
+  done.length = 0;
+  // Where there is always more that is short than there is time for.
+  const slow = add('many');
+  const short: Promise<unknown>[] = [];
+  const until = performance.now() + 10_000;
+  while (!done.includes('slow') && performance.now() < until) {
+    for (let count = 0; count < 5; count++) short.push(add('one'));
+    await new Promise(setImmediate);
+  }
+  expect(done.at(-1)).toBe('slow');
+  expect(done.length).toBeGreaterThan(5);
+  await Promise.all([slow, ...short]);
 });
 
 test('one that takes long and comes to nothing at first keeps its place before those that came later', async () => {

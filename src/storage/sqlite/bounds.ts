@@ -10,6 +10,7 @@ import {
   LONG,
   LONGEST_MS,
   MOST_TESTS,
+  MOST_TURNS,
   NOTHING,
   sure,
   timed,
@@ -67,6 +68,7 @@ export class Bounds implements Allowance {
   readonly #others: Others;
   readonly #uniques: Uniques | undefined;
   #wasLongUntil = 0;
+  readonly mostTurns = MOST_TURNS;
 
   /** `isShared`: others write too, of which nobody here knows how much. `uniques`: what others may give up. */
   constructor(database: Database, isShared = false, uniques?: Uniques) {
@@ -83,21 +85,22 @@ export class Bounds implements Allowance {
   /**
    * For one program: what its statements cost together is what others wait for. However short each is, many are long. With 'each
    * page', it is the first of many that ask the same of other records, which may be more, and lead to more: the clock would end
-   * one of these, when it is too late to read elsewhere.
+   * one of these, when it is too late to read elsewhere. `mostMs`: how long they may take before the last of them begins.
    */
-  allowance(of: Reach = 'all of it'): Allowance {
+  allowance(of: Reach = 'all of it', mostMs = LONGEST_MS): Allowance {
     let left = MOST_TESTS;
-    const until = performance.now() + LONGEST_MS;
+    const begun = performance.now();
     return {
       admits: (statement, sql, parameters) => {
         const { tests, within } = this.#cost(statement, sql, parameters, left, of);
         left -= tests;
         const now = performance.now();
-        if (left < 0 || now > until || (of === 'each page' && Number.isFinite(within))) return 0;
-        return within === LONGEST_MS ? Math.min(until, now + this.#longest(now)) : now + within;
+        if (left < 0 || now > begun + mostMs || (of === 'each page' && Number.isFinite(within))) return 0;
+        return within === LONGEST_MS ? Math.min(begun + LONGEST_MS, now + this.#longest(now)) : now + within;
       },
       wasLong: this.wasLong,
       hadMany: this.hadMany,
+      mostTurns: (MOST_TURNS * mostMs) / LONGEST_MS,
     };
   }
 
@@ -110,6 +113,7 @@ export class Bounds implements Allowance {
       },
       wasLong: this.wasLong,
       hadMany: this.hadMany,
+      mostTurns: MOST_TURNS,
     };
   }
 

@@ -6,6 +6,8 @@ import type { Statement } from '../statements.ts';
 export const MOST_TESTS = 100_000;
 /** How long one program may keep this process from everything else; on a busy machine a short one takes long, too. */
 export const LONGEST_MS = 100;
+/** So often others may go without their turn in that time, see base/turns.ts: half of it, about, is not for statements. */
+export const MOST_TURNS = 10;
 /** How long a statement may take here that is taken for longer, where it mostly is not. */
 const DOUBTFUL_MS = 10;
 
@@ -39,4 +41,6 @@ export interface Allowance {
   readonly wasLong: (sql: string) => void;
   /** Told of one that answered with more rows than are read here where that is known beforehand. */
   readonly hadMany: (sql: string) => void;
+  /** So often others may go without their turn; what goes on for longer goes on elsewhere. */
+  readonly mostTurns: number;
 }

@@ -6,6 +6,7 @@ import { LOOK, outdatedOf } from '../duties.ts';
 import { refusedByDatabase } from '../faults.ts';
 import type { Row } from '../statements.ts';
 import type { Bounds } from './bounds.ts';
+import { LONGEST_MS } from './cost.ts';
 import { explained, explaining } from './errors.ts';
 import { BUSY_TIMEOUT_MS, isBusy } from './opening.ts';
 import type { Runner } from './runner.ts';
@@ -14,6 +15,8 @@ import type { Outcome, Waiting } from './write-queue.ts';
 
 /** After so long, the rest of a batch lets others go first. */
 const TOGETHER_MS = 20;
+/** How long one may take at first beside others: each of those that come behind many would wait for all of what they may take alone. */
+const FIRST_MS = 10;
 
 /** Thrown out of a batch of which one has waited for too long: it is told so, and the others are run again. */
 const LATE = new Error('a deadline has passed');
@@ -86,8 +89,8 @@ export class LocalWriter {
           const [only] = batch;
           const done =
             only && batch.length === 1
-              ? [{ result: this.#drive(only) }]
-              : inTime(batch, (each) => this.#inSavepoint(each));
+              ? [{ result: this.#drive(only, LONGEST_MS) }]
+              : inTime(batch, (each) => this.#inSavepoint(each, each.isSlow ? LONGEST_MS : FIRST_MS));
           const now = performance.now();
           // Nobody may be told of a failure that then succeeds.
           if (batch.some(({ deadline }) => deadline < now)) throw LATE;
@@ -134,16 +137,18 @@ export class LocalWriter {
   }
 
   /** A single statement is judged alone: there is nothing to sum up. */
-  #drive({ program, steps }: Waiting): unknown {
-    return this.#runner.drive(program(), steps === 'one' ? this.#bounds : this.#bounds?.allowance());
+  #drive({ program, steps }: Waiting, mostMs: number): unknown {
+    const isAll = steps === 'one';
+    return this.#runner.drive(program(), isAll ? this.#bounds : this.#bounds?.allowance('all of it', mostMs));
   }
 
-  #inSavepoint(waiting: Waiting): Outcome {
+  #inSavepoint(waiting: Waiting, mostMs: number): Outcome {
     // A single statement that fails undoes itself, unless a trigger takes part in it.
     const needsOne = waiting.steps !== 'one' || this.#runner.hasTriggers;
     if (needsOne) this.#runner.prepare('SAVEPOINT "write"').run();
+    const begun = performance.now();
     try {
-      const result = this.#drive(waiting);
+      const result = this.#drive(waiting, mostMs);
       if (needsOne) this.#runner.prepare('RELEASE "write"').run();
       return { result };
     } catch (thrown) {
@@ -155,7 +160,8 @@ export class LocalWriter {
         this.#runner.prepare('ROLLBACK TO "write"').run();
         this.#runner.prepare('RELEASE "write"').run();
       }
-      return error === UNBOUNDED ? 'alone' : { error };
+      if (error !== UNBOUNDED) return { error };
+      return mostMs < LONGEST_MS && performance.now() - begun >= mostMs ? 'slow' : 'alone';
     }
   }
 }

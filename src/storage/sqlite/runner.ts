@@ -30,8 +30,6 @@ import { counted } from './statement-process.ts';
 import { UNBOUNDED, WATCH, type Watch, watchOf } from './watch.ts';
 import { MOST_CHANGED } from './write-cost.ts';
 
-/** So often others may go without their turn, see base/turns.ts: as long as a short read takes. What goes on for longer goes on elsewhere. */
-const MOST_TURNS = 10;
 /** What is written meanwhile is not much. */
 const REMEASURE_MS = 1000;
 
@@ -75,7 +73,7 @@ export class Runner {
     while (!step.done) {
       if (step.value === OTHERS_TURN) {
         // Nobody can have one while this goes on.
-        if (allowance && ++turns > MOST_TURNS) throw UNBOUNDED;
+        if (allowance && ++turns > allowance.mostTurns) throw UNBOUNDED;
         step = running.next([]);
         continue;
       }

@@ -11,6 +11,8 @@ import type { OtherWriters } from './other-writers.ts';
 const MOST_WAITING = 10_000;
 /** Few enough that reads do not wait long behind them. */
 const MOST_TOGETHER = 200;
+/** For how long what is short comes before what is slow: of many that turn out to be so, each has to be tried by then. */
+const SHORT_FIRST_MS = 200;
 /** How often those that wait for another process ask whether it is done. */
 const POLL_MS = 1;
 /** The same of those that take long: when the file is free, what is short and waits in other processes has come first by then. */
@@ -26,19 +28,22 @@ export interface Waiting {
   readonly program: () => Program<unknown>;
   readonly steps: WriteSteps;
   readonly deadline: Deadline;
+  /** Whether it has turned out to take a while, so that what is shorter comes first. */
+  readonly isSlow?: boolean;
 }
 
 /**
  * What became of one write: its result, why it failed, that it has to be run again because the transaction that it was
- * in was given up, or that it takes so long that it has to be alone.
+ * in was given up, that it is slow, or that it takes so long that it has to be alone.
  */
-export type Outcome = { readonly result: unknown } | { readonly error: unknown } | 'again' | 'alone';
+export type Outcome = { readonly result: unknown } | { readonly error: unknown } | 'again' | 'slow' | 'alone';
 
 export function isResult(outcome: Outcome): boolean {
   return typeof outcome === 'object' && 'result' in outcome;
 }
 
 interface Entry extends Waiting {
+  isSlow: boolean;
   readonly since: number;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -64,6 +69,8 @@ export class WriteQueue {
   #long: Entry[] = [];
   #isUnderWay = false;
   #wasLong = false;
+  /** Since when there was no time for any that is slow, behind all that are not. */
+  #slowSince = 0;
   /** How many of those that wait are to be settled before it is the turn of what takes long. */
   #left = 0;
   /** Whose turn it is of what takes long, since when no other that does is in the way, and whether others were there before. */
@@ -95,7 +102,15 @@ export class WriteQueue {
       if (this.#entries.length + this.#long.length >= MOST_WAITING)
         return reject(unavailable('Too many writes are queued; retry in 1 s.'));
       const since = performance.now();
-      this.#entries.push({ program, steps, deadline, since, resolve: resolve as Entry['resolve'], reject });
+      this.#entries.push({
+        program,
+        steps,
+        deadline,
+        isSlow: false,
+        since,
+        resolve: resolve as Entry['resolve'],
+        reject,
+      });
       if (this.#isUnderWay && this.#wasLong) this.#takePlace();
       // After all requests that have arrived by now: those are the ones that go together.
       if (this.#entries.length === 1 && !this.#isUnderWay) afterBatch(() => this.#flush());
@@ -119,7 +134,7 @@ export class WriteQueue {
       this.#awaitTurn();
       return;
     }
-    const batch = isAlone ? this.#long.splice(0, 1) : this.#entries.splice(0, MOST_TOGETHER);
+    const batch = isAlone ? this.#long.splice(0, 1) : this.#together();
     this.#wasLong = isAlone;
     if (isAlone && this.#entries.length > 0) this.#takePlace();
     // What has waited for too long is not begun: nobody may be told of a failure that then succeeds.
@@ -132,6 +147,19 @@ export class WriteQueue {
       this.#others?.due(false);
       this.#failed(due, error);
     }
+  }
+
+  /** What is slow comes behind all others, but for the next of them where there was no time for any in a while. */
+  #together(): Entry[] {
+    if (this.#entries.some(isSlow)) {
+      const { short = [], slow = [] } = Object.groupBy(this.#entries, (each) =>
+        each.isSlow ? 'slow' : 'short',
+      );
+      const isTheirTurn = performance.now() - this.#slowSince > SHORT_FIRST_MS;
+      const first = isTheirTurn ? slow.splice(0, 1) : [];
+      this.#entries = [...first, ...short, ...slow];
+    }
+    return this.#entries.splice(0, MOST_TOGETHER);
   }
 
   readonly #isWanted = () =>
@@ -220,16 +248,23 @@ export class WriteQueue {
     }
     this.#isFree();
     if (isAlone) this.#due = undefined;
+    else if (!this.#hasPassedSlow(batch, outcomes)) this.#slowSince = performance.now();
     const again: Entry[] = [];
+    const slow: Entry[] = [];
     batch.forEach((entry, index) => {
       const outcome = outcomes[index] ?? 'again';
       if (outcome === 'again') again.push(entry);
+      else if (outcome === 'slow') slow.push(entry);
       else if (outcome === 'alone') this.#long.push(entry);
       else if ('error' in outcome) entry.reject(outcome.error);
       else entry.resolve(outcome.result);
     });
     (isAlone ? this.#long : this.#entries).unshift(...again);
-    const left = this.#left === 0 ? again.length : Math.max(0, this.#left - batch.length + again.length);
+    // Behind those that were found so before.
+    for (const entry of slow) entry.isSlow = true;
+    this.#entries.push(...slow);
+    const rest = again.length + slow.length;
+    const left = this.#left === 0 ? rest : Math.max(0, this.#left - batch.length + rest);
     this.#left = isAlone ? this.#entries.length : Math.min(left, this.#entries.length);
     // Those that are left have had their turn, but for what came before them: nothing long begins elsewhere until they have written.
     if (this.#left > 0) this.#takePlace();
@@ -237,6 +272,12 @@ export class WriteQueue {
     this.#stopWaiting();
     if (batch.length > 0) this.#others?.done(this.#left === 0);
     this.#goOn();
+  }
+
+  /** Whether some that are slow waited, and there was no time for any. */
+  #hasPassedSlow(batch: readonly Entry[], outcomes: readonly Outcome[]): boolean {
+    const isTried = batch.some((entry, index) => entry.isSlow && (outcomes[index] ?? 'again') !== 'again');
+    return !isTried && (batch.some(isSlow) || this.#entries.some(isSlow));
   }
 
   /** To wait inside SQLite would stop the whole process. */
@@ -322,6 +363,10 @@ export class WriteQueue {
   #goOn(): void {
     if (this.#entries.length + this.#long.length > 0) setImmediate(() => this.#flush());
   }
+}
+
+function isSlow(entry: Entry): boolean {
+  return entry.isSlow;
 }
 
 /** Tells a write that has waited for too long. */
