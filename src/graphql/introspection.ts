@@ -1,4 +1,4 @@
-/** Introspection: made and written in turns, so that nobody waits for all of it, and bounded as other answers are. */
+/** Introspection: made and written in turns, so that nobody waits for all of it, and bounded as other answers are; beside it, long lists have such turns. */
 
 import {
   type GraphQLField,
