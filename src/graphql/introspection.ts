@@ -21,6 +21,9 @@ import { costOfAnswer } from '../http/guard/rate-limits.ts';
 import { answerTooLarge, deadlineExceeded } from '../storage/faults.ts';
 import { LongLists } from './long-lists.ts';
 
+/** So many are completed in turns even if nothing was before them: the root types have some fields of each type. */
+const MANY = 100;
+
 /** Whether a document asks for the schema, which is long and says the same in many places. */
 export function describes(text: string): boolean {
   return /__(?:schema|type)\b/.test(text);
@@ -46,6 +49,8 @@ export class Describing {
   /** As they are to be resolved. */
   readonly #fields = new Map<Field, Field>();
   #bytes = 0;
+  /** In the lists of data so far. */
+  #objects = 0;
   /** Why there is no answer: it would be too long, or has taken too long. */
   refusal: DuetError | undefined;
 
@@ -73,7 +78,7 @@ export class Describing {
     const isListOfObjects = isListType(getNullableType(field.type)) && isObjectType(getNamedType(field.type));
     if (!isListOfObjects) return field;
     const own = field.resolve ?? otherwise;
-    const resolve: Resolver = (...asked) => then(own(...asked), (value) => this.#inTurns(value));
+    const resolve: Resolver = (...asked) => then(own(...asked), (value) => this.#completed(value));
     return Object.create(field, { resolve: { value: resolve } });
   }
 
@@ -83,14 +88,22 @@ export class Describing {
     const resolve: Resolver = (source, args, context, info) => {
       const value = own(source, args, context, info);
       this.#count(bytesOfName(String(info.path.key)) + bytesIn(value));
-      // Of what is refused, nothing more is told.
-      return this.refusal && Array.isArray(value) ? [] : this.#inTurns(value);
+      return Array.isArray(value) ? this.#told(value) : value;
     };
     return Object.create(field, { resolve: { value: resolve } });
   }
 
-  #inTurns(value: unknown): unknown {
-    return Array.isArray(value) ? this.#lists.inTurns(value) : value;
+  /** Of what is refused, nothing more is told. */
+  #told(values: readonly unknown[]): readonly unknown[] {
+    if (this.refusal) return [];
+    return values.length < MANY && !this.#lists.isOver ? values : this.#lists.inTurns(values);
+  }
+
+  /** Which of several errors is told first hangs on what is completed at once: by how much there is, and never by how long it took. */
+  #completed(value: unknown): unknown {
+    if (!Array.isArray(value)) return value;
+    this.#objects += value.length;
+    return this.#objects < MANY ? value : this.#lists.inTurns(value);
   }
 
   #count(bytes: number): void {

@@ -2,9 +2,6 @@
 
 import { Turns } from '../base/turns.ts';
 
-/** A list of so many is completed in turns even if it is the first: the root types have some fields of each type. */
-const MANY = 100;
-
 interface Waiting {
   readonly value: unknown;
   readonly resolve: (value: unknown) => void;
@@ -23,9 +20,12 @@ export class LongLists {
     this.#refusal = refusal;
   }
 
-  /** Promises where it would take too long at once. */
-  inTurns(values: readonly unknown[]): readonly unknown[] {
-    if (values.length < MANY && !this.#turns.isOver) return values;
+  /** Whether others have waited for a turn by now. */
+  get isOver(): boolean {
+    return this.#turns.isOver;
+  }
+
+  inTurns(values: readonly unknown[]): readonly Promise<unknown>[] {
     return values.map((value) => {
       const { promise, resolve, reject } = Promise.withResolvers();
       if (this.#waiting.push({ value, resolve, reject }) === 1) void this.#keep();

@@ -29,11 +29,6 @@ test('the rest of a list is refused once there is a reason', async () => {
   expect(new Set(told.slice(510))).toEqual(new Set(['too late']));
 });
 
-test('a short list is completed at once', () => {
-  const short = [1, 2, 3];
-  expect(new LongLists(() => undefined).inTurns(short)).toBe(short);
-});
-
 describe.each([...databases])('on %s', (database) => {
   let app: AppUnderTest;
   beforeAll(async () => {
