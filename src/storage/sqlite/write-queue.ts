@@ -5,6 +5,7 @@ import type { DuetError } from '../../base/errors.ts';
 import type { Soon } from '../../base/soon.ts';
 import { deadlineExceeded, unavailable } from '../faults.ts';
 import type { Deadline, Program, WriteSteps } from '../storage.ts';
+import { FileTurns } from './file-turns.ts';
 import type { OtherWriters } from './other-writers.ts';
 
 /** More than can be served within any patience; whoever comes then is told at once. */
@@ -13,16 +14,8 @@ const MOST_WAITING = 10_000;
 const MOST_TOGETHER = 200;
 /** For how long what is short comes before what is slow: of many that turn out to be so, each has to be tried by then. */
 const SHORT_FIRST_MS = 200;
-/** How often those that wait for another process ask whether it is done. */
-const POLL_MS = 1;
-/** The same of those that take long: when the file is free, what is short and waits in other processes has come first by then. */
-const LONG_POLL_MS = 10;
-/** A process takes a moment to begin, and what it finds being written a little longer. */
-const HELD_BACK_MS = 100;
 /** How late those that wait for a long write hear of their own deadline. */
 const EXPIRY_MS = 25;
-/** Beyond the hold that another node allows its writes: it takes a moment to end one. */
-const GRACE_MS = 500;
 
 export interface Waiting {
   readonly program: () => Program<unknown>;
@@ -61,9 +54,7 @@ export type Commit = (
 
 export class WriteQueue {
   readonly #commit: Commit;
-  readonly #others: OtherWriters | undefined;
-  /** How long they wait for another process that writes. */
-  readonly #patienceMs: number;
+  readonly #turns: FileTurns;
   #entries: Entry[] = [];
   /** Those that take long, and so go one by one. */
   #long: Entry[] = [];
@@ -73,28 +64,12 @@ export class WriteQueue {
   #slowSince = 0;
   /** How many of those that wait are to be settled before it is the turn of what takes long. */
   #left = 0;
-  /** Whose turn it is of what takes long, since when no other that does is in the way, and whether others were there before. */
-  #due: Entry | undefined;
-  #dueSince = 0;
-  #ahead: (() => boolean) | undefined;
-  /** Since when others have been in the way, and whether one of them was about what takes long. */
-  #busySince: number | undefined;
-  #sawLong = false;
-  /** Since when nothing short is begun, as it is the turn of what takes long in another process. */
-  #heldBackSince: number | undefined;
-  /** Since when nobody was in the way of whom it is known that it will end by itself. */
-  #strangeSince: number | undefined;
-  /** Gives up the place of what is short, and waits for what takes long here or is left behind by what came before it. */
-  #place: (() => void) | undefined;
-  /** Nobody counts on it any more that this one waits for its turn. */
-  #withdraw = nothing;
   /** When it was looked last whether somebody has waited for too long. */
   #lookedAt = 0;
 
   constructor(commit: Commit, holdMs: number, others?: OtherWriters) {
     this.#commit = commit;
-    this.#others = others;
-    this.#patienceMs = holdMs + GRACE_MS;
+    this.#turns = new FileTurns(holdMs, others);
   }
 
   add<T>(program: () => Program<T>, steps: WriteSteps, deadline: Deadline): Promise<T> {
@@ -111,7 +86,7 @@ export class WriteQueue {
         resolve: resolve as Entry['resolve'],
         reject,
       });
-      if (this.#isUnderWay && this.#wasLong) this.#takePlace();
+      if (this.#isUnderWay && this.#wasLong) this.#turns.takePlace();
       // After all requests that have arrived by now: those are the ones that go together.
       if (this.#entries.length === 1 && !this.#isUnderWay) afterBatch(() => this.#flush());
     });
@@ -127,16 +102,16 @@ export class WriteQueue {
     if (this.#isUnderWay) return;
     const now = performance.now();
     const isTheirTurn = this.#turnOfLong(now);
-    const isAlone = isTheirTurn && !this.#givesWay(now);
-    this.#others?.due(isAlone);
-    if (!isAlone && (this.#entries.length === 0 ? isTheirTurn : this.#holdsBack(now))) {
+    const isAlone = isTheirTurn && !this.#turns.givesWay(this.#long[0], now);
+    this.#turns.due(isAlone);
+    if (!isAlone && (this.#entries.length === 0 ? isTheirTurn : this.#turns.holdsBack(now))) {
       if (now - this.#lookedAt >= EXPIRY_MS) this.#expire();
       this.#awaitTurn();
       return;
     }
     const batch = isAlone ? this.#long.splice(0, 1) : this.#together();
     this.#wasLong = isAlone;
-    if (isAlone && this.#entries.length > 0) this.#takePlace();
+    if (isAlone && this.#entries.length > 0) this.#turns.takePlace();
     // What has waited for too long is not begun: nobody may be told of a failure that then succeeds.
     const due = batch.filter((entry) => !expired(entry, now));
     try {
@@ -144,7 +119,7 @@ export class WriteQueue {
       if (outcomes instanceof Promise) this.#await(due, isAlone, outcomes);
       else this.#settle(due, isAlone, outcomes);
     } catch (error) {
-      this.#others?.due(false);
+      this.#turns.due(false);
       this.#failed(due, error);
     }
   }
@@ -162,8 +137,7 @@ export class WriteQueue {
     return this.#entries.splice(0, MOST_TOGETHER);
   }
 
-  readonly #isWanted = () =>
-    this.#entries.length + this.#long.length > 0 || this.#others?.areWaiting === true;
+  readonly #isWanted = () => this.#entries.length + this.#long.length > 0 || this.#turns.othersWait;
 
   /**
    * One that takes long and all that wait by then of the others take turns: several that turn out to take long, one in each
@@ -173,38 +147,7 @@ export class WriteQueue {
     while (this.#long[0] && expired(this.#long[0], now)) this.#long.shift();
     this.#left = Math.min(this.#left, this.#entries.length);
     if (this.#long.length === 0 || this.#entries.length === 0) return this.#long.length > 0;
-    return !this.#wasLong && this.#left === 0 && !this.#wasBusy(now);
-  }
-
-  /** What another process has written meanwhile took long itself: where they tell each other, that is known. */
-  #wasBusy(now: number): boolean {
-    if (this.#others) return this.#sawLong;
-    return this.#busySince !== undefined && now - this.#busySince > EXPIRY_MS;
-  }
-
-  /** Whoever looks most often whether the file is free would always find it so: those who have just written, and never what takes long. */
-  #holdsBack(now: number): boolean {
-    if (!this.#others?.areDue) {
-      this.#heldBackSince = undefined;
-      return false;
-    }
-    this.#heldBackSince ??= now;
-    // It may be stopped; and once it is about it, the file is taken anyway.
-    return now - this.#heldBackSince < HELD_BACK_MS;
-  }
-
-  /** To what is short in other processes: each of these might have one that takes long, and all of them would come first. */
-  #givesWay(now: number): boolean {
-    const [first] = this.#long;
-    if (this.#due !== first) {
-      this.#due = first;
-      this.#dueSince = now;
-      this.#ahead = this.#others?.ahead();
-    }
-    // What waits for another that takes long comes before the next one.
-    if (this.#others?.areHolding) this.#due = undefined;
-    // Where there is always something short, what takes long is not to wait for ever.
-    return this.#ahead?.() === true && now - this.#dueSince < this.#patienceMs;
+    return !this.#wasLong && this.#left === 0 && !this.#turns.wasBusy(now);
   }
 
   #await(batch: readonly Entry[], isAlone: boolean, outcomes: Promise<readonly Outcome[] | undefined>): void {
@@ -212,15 +155,15 @@ export class WriteQueue {
     let isTold = false;
     const watch = setInterval(() => {
       // Not of what finds the file taken: it would be waited for in the place of whoever has it.
-      if (isAlone && !isTold) this.#others?.holds(true);
+      if (isAlone && !isTold) this.#turns.holds(true);
       isTold = isAlone;
       this.#expire();
     }, EXPIRY_MS);
     const ended = () => {
       clearInterval(watch);
       this.#isUnderWay = false;
-      this.#others?.due(false);
-      if (isTold) this.#others?.holds(false);
+      this.#turns.due(false);
+      if (isTold) this.#turns.holds(false);
     };
     outcomes.then(
       (settled) => {
@@ -246,8 +189,8 @@ export class WriteQueue {
       this.#othersWrite(batch, isAlone);
       return;
     }
-    this.#isFree();
-    if (isAlone) this.#due = undefined;
+    this.#turns.isFree();
+    if (isAlone) this.#turns.hadLong();
     else if (!this.#hasPassedSlow(batch, outcomes)) this.#slowSince = performance.now();
     const again: Entry[] = [];
     const slow: Entry[] = [];
@@ -267,10 +210,10 @@ export class WriteQueue {
     const left = this.#left === 0 ? rest : Math.max(0, this.#left - batch.length + rest);
     this.#left = isAlone ? this.#entries.length : Math.min(left, this.#entries.length);
     // Those that are left have had their turn, but for what came before them: nothing long begins elsewhere until they have written.
-    if (this.#left > 0) this.#takePlace();
-    else this.#leavePlace();
-    this.#stopWaiting();
-    if (batch.length > 0) this.#others?.done(this.#left === 0);
+    if (this.#left > 0) this.#turns.takePlace();
+    else this.#turns.leavePlace();
+    this.#turns.stopWaiting();
+    if (batch.length > 0) this.#turns.wrote(this.#left === 0);
     this.#goOn();
   }
 
@@ -283,15 +226,7 @@ export class WriteQueue {
   /** To wait inside SQLite would stop the whole process. */
   #othersWrite(batch: readonly Entry[], isAlone: boolean): void {
     const now = performance.now();
-    this.#busySince ??= now;
-    if (this.#others?.areHolding) {
-      this.#sawLong = true;
-      // What waits for that comes before the next one.
-      this.#due = undefined;
-    }
-    // Other workers end what they hold the file for, and then it is the turn of those that wait here.
-    if (this.#strangeSince === undefined || this.#others?.areHolding) this.#strangeSince = now;
-    const since = this.#strangeSince;
+    const since = this.#turns.othersWrite(now);
     const left = batch.filter((entry) => !this.#lostPatience(entry, since, now));
     (isAlone ? this.#long : this.#entries).unshift(...left);
     // It has not had its turn: whoever asks again must not be the other each time, or chance decides who finds the file free.
@@ -300,64 +235,26 @@ export class WriteQueue {
     this.#awaitTurn();
   }
 
-  #isFree(): void {
-    this.#busySince = undefined;
-    this.#sawLong = false;
-    this.#strangeSince = undefined;
-  }
-
   #lostPatience(entry: Entry, since: number, now: number): boolean {
-    if (now - Math.max(entry.since, since) < this.#patienceMs) return false;
-    entry.reject(tooLongBusy(this.#patienceMs));
+    const { patienceMs } = this.#turns;
+    if (now - Math.max(entry.since, since) < patienceMs) return false;
+    entry.reject(tooLongBusy(patienceMs));
     return true;
   }
 
-  /**
-   * Whoever writes may end without a word, or not be among those who tell. Where it tries in vain, it goes on waiting: what takes
-   * long in another process and begins in between would not know of it.
-   */
   #awaitTurn(): void {
-    const again = (isTold: boolean) => {
-      clearTimeout(timer);
-      if (this.#wasBusy(performance.now())) this.#left = this.#entries.length;
-      // Whoever comes before this one now has not been in the way until now.
-      if (isTold) this.#isFree();
+    this.#turns.await(this.#entries.length > 0, (wasBusy) => {
+      if (wasBusy) this.#left = this.#entries.length;
       this.#flush();
-    };
-    const isShort = this.#entries.length > 0;
-    const timer = setTimeout(again, isShort ? POLL_MS : LONG_POLL_MS, false);
-    const withdraw = this.#others?.wait(() => again(true), isShort);
-    const earlier = this.#withdraw;
-    this.#withdraw = () => {
-      clearTimeout(timer);
-      withdraw?.();
-    };
-    // Each would ask again, and those once more; but not before, or nobody would know for a moment that this one waits.
-    earlier();
-  }
-
-  #stopWaiting(): void {
-    this.#withdraw();
-    this.#withdraw = nothing;
+    });
   }
 
   #failed(batch: readonly Entry[], error: unknown): void {
-    this.#isFree();
-    this.#stopWaiting();
+    this.#turns.isFree();
+    this.#turns.stopWaiting();
     for (const { reject } of batch) reject(error);
-    if (this.#entries.length === 0) this.#leavePlace();
+    if (this.#entries.length === 0) this.#turns.leavePlace();
     this.#goOn();
-  }
-
-  /** By the time this one hears that its long one has ended, that of another process might have begun. */
-  #takePlace(): void {
-    // A function of its own: what waits is told apart by them.
-    this.#place ??= this.#others?.wait(() => {}, true);
-  }
-
-  #leavePlace(): void {
-    this.#place?.();
-    this.#place = undefined;
   }
 
   #goOn(): void {
@@ -381,5 +278,3 @@ function tooLongBusy(patienceMs: number): DuetError {
   const cause = new Error(`another process has been writing for ${patienceMs} ms`);
   return unavailable('The database is busy; retry in 1 s.', cause);
 }
-
-function nothing(): void {}
