@@ -22,10 +22,10 @@ import { Failed } from '../engine/read/reader.ts';
 import type { Written } from '../engine/write/perform.ts';
 import type { Resource } from '../schema/model.ts';
 import { isAtomic, performTogether } from './atomic.ts';
+import { Completing } from './completing.ts';
 import type { Context } from './context.ts';
 import { lacking, type Telling, withoutUntold } from './field-errors.ts';
 import { type Arguments, asWritten, withUnreadArguments } from './fields.ts';
-import { Describing } from './introspection.ts';
 import { completed, type Root } from './mutations.ts';
 import { findNode } from './node.ts';
 import { type Passing, taken, withLists } from './passing.ts';
@@ -59,15 +59,15 @@ export async function execute(
   }
   // What has been written is told, however long that takes.
   const deadline = args.operation.operation === 'query' ? context.deadline : Number.POSITIVE_INFINITY;
-  const describing = new Describing(context.engine.limits.bytes, deadline);
-  const schema = describing.of(
+  const completing = new Completing(context.engine.limits.bytes, deadline);
+  const schema = completing.of(
     withUnreadArguments(args.schema),
     fieldResolver as GraphQLFieldResolver<unknown, unknown>,
   );
   const result = await executeRootSelectionSet({ ...args, schema, contextValue: running, fieldResolver });
   // Who is turned away for load is told so as everybody is, with when to try again: nothing was read, and nothing written.
   if (running.reads.turnedAway) throw running.reads.turnedAway;
-  const { refusal } = describing;
+  const { refusal } = completing;
   return refusal ? refusedFor(refusal) : withLists(withoutUntold(result), running);
 }
 
