@@ -178,9 +178,9 @@ export class Budget {
     if (!mayWeigh(this.bytes)) return;
     const names = columns.filter((column) => keptAs(column) === 'json').map(({ name }) => name);
     const values: [unknown, number][] = [];
-    for (const name of names)
-      for (const [rows, times] of lists)
-        for (const { [name]: value } of rows) if (isRead(value)) values.push([value, times]);
+    for (const [rows, times] of lists)
+      for (const row of rows)
+        for (const name of names) if (isRead(row[name])) values.push([row[name], times]);
     if (values.length > 0) this.weight += weightOfMany(values);
     if (this.weight > MOST_WEIGHT) throw answerTooLarge();
   }

@@ -1,8 +1,9 @@
 /** How many bytes rows take in an answer, told from their values: quickly, one for each character, or as they are written. */
 
+import { atHand } from '../base/at-hand.ts';
 import { measuredText, PassedJson } from '../base/passed.ts';
 import type { Column } from '../schema/model.ts';
-import { keptAs } from '../schema/values.ts';
+import { keptAs, longestOf } from '../schema/values.ts';
 import type { Row } from '../storage/statements.ts';
 import { TOGETHER_BYTES } from '../storage/storage.ts';
 
@@ -80,7 +81,15 @@ export function bytesOf(selection: Measured, rows: readonly Row[], isExact = fal
     measure = measureOf(selection);
     measures.set(selection, measure);
   }
-  return isExact ? exactly(measure, rows) : quickly(measure, rows);
+  const count = isExact ? exactly : quickly;
+  let bytes = 0;
+  for (const some of atHand(rows, measure.shorts.length + measure.texts.length))
+    bytes += count(measure, some);
+  return bytes;
+}
+
+export function mayBeLong(column: Column): boolean {
+  return longestOf(column) === Number.POSITIVE_INFINITY;
 }
 
 /** From so many rows on, code of its own, which takes a while to compile, pays. */
@@ -148,30 +157,31 @@ function measureOf(selection: Measured): Measure {
   const shorts: Value[] = [];
   const texts: Value[] = [];
   for (const column of answeredColumns(selection)) {
-    const stored = keptAs(column);
-    const value = { name: column.name, times: times.get(column) ?? 1, isKey: stored === 'serial' };
-    if (stored === 'text' || stored === 'json') texts.push(value);
-    else shorts.push(value);
+    const isKey = keptAs(column) === 'serial';
+    (mayBeLong(column) ? texts : shorts).push({ name: column.name, times: times.get(column) ?? 1, isKey });
   }
   const short = shorts.reduce((sum, value) => sum + value.times, 0);
   return { fixed, short, shorts, texts, seen: 0 };
 }
 
-/** Values in their order, in parts that are made, sent or answered one after the other. */
-export function parts<T>(values: readonly T[], bytesOf: (value: T) => number): readonly T[][] {
-  const cut: T[][] = [];
+/** Values in their order, in parts that are made, sent or answered one after the other, and measured no earlier. */
+export function* parts<T>(
+  values: readonly T[],
+  bytesOf: (value: T) => number,
+): Generator<readonly T[], void> {
+  let part: T[] = [];
   let bytes = 0;
   for (const value of values) {
     const own = bytesOf(value);
     bytes += own;
-    const last = cut.at(-1);
-    if (last && bytes <= TOGETHER_BYTES) last.push(value);
-    else {
-      cut.push([value]);
+    if (part.length > 0 && bytes > TOGETHER_BYTES) {
+      yield part;
+      part = [];
       bytes = own;
     }
+    part.push(value);
   }
-  return cut;
+  if (part.length > 0) yield part;
 }
 
 /** The first step that is enough: were it known at which byte something ends, it would tell how long that is which is not shown. */

@@ -100,7 +100,7 @@ function inParts(
   rows: readonly Row[],
   where: Filter,
   places: readonly number[],
-): readonly Asked[] {
+): Iterable<Asked> {
   // One record was sent at once, too.
   if (places.length === 1) return [{ where, places, bytes: 0 }];
   const names = [...ownColumns(where, resource)].map(({ name }) => name);

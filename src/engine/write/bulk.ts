@@ -7,6 +7,7 @@ import { storedColumns } from '../../schema/values.ts';
 import { type Row, select } from '../../storage/statements.ts';
 import { type Program, run } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
+import { inTurns } from '../in-turns.ts';
 import type { CreateMany, DeleteMany, UpdateMany } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
 import { noteSeen } from '../policy/guards.ts';
@@ -66,8 +67,9 @@ export function* updateMany(
   yield* mayWrite(access, resource, 'UPDATE', keys);
   const seen = yield* asSeen(access, resource, rows, input);
   const conditions: Demands = new Map();
-  for (const [place, row] of seen.entries())
+  yield* inTurns(seen, (row, place) => {
     for (const condition of changedOn(access, resource, input, row)) demand(conditions, condition, place);
+  });
   yield* mayWrite(access, resource, 'UPDATE', keys, conditions);
   // Without a record there is nothing that the server assigned: the input is held against the rules all the same.
   const { set, add } = validUpdate(resource, input, seen[0] ?? {});
@@ -87,13 +89,14 @@ export function* updateMany(
     yield* spent(selection, nodes, budget);
     return nodes;
   }
-  const sets = rows.map((row, place) => withoutUnseen(resource, set, row, seen[place] ?? row));
   const of = (fault: Fault, place: number) => ofRecord(fault, keys[place]);
-  const next: Row[] = rows.map((row, place) => ({
-    ...row,
-    ...sets[place],
-    ...incremented(resource, add, row, row, (fault) => of(fault, place)),
-  }));
+  const sets: Row[] = [];
+  const next: Row[] = [];
+  yield* inTurns(rows, (row, place) => {
+    const own = withoutUnseen(resource, set, row, seen[place] ?? row);
+    sets.push(own);
+    next.push({ ...row, ...own, ...incremented(resource, add, row, row, (fault) => of(fault, place)) });
+  });
   const made = yield* recompute(resource, { ...set, ...add }, next);
   const changes = { ...set, ...add, ...Object.fromEntries(made.map(({ name }) => [name, undefined])) };
   yield* mustHold(resource, next, changes, of);

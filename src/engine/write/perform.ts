@@ -2,10 +2,12 @@
 
 import type { Program } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
-import type { Act, Write } from '../operation.ts';
+import { inTurns } from '../in-turns.ts';
+import type { Act, Write, WriteRecords } from '../operation.ts';
 import type { Access } from '../policy/access.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { Node } from '../read/read.ts';
+import { mayBeLong } from '../sizes.ts';
 import { createMany, deleteMany, updateMany } from './bulk.ts';
 import { mayLinkNew } from './links.ts';
 import { restore } from './restore.ts';
@@ -21,21 +23,24 @@ export type Written = Node | Node[];
  */
 export function* performAmong(access: Access, operation: Permitted<Write>, budget: Budget): Program<Written> {
   const written = yield* perform(access, operation, budget);
-  if (operation.do !== 'act' && !Array.isArray(written)) budget.spend([written], operation.selection);
+  if (operation.do === 'act') return written;
+  if (!Array.isArray(written)) budget.spend([written], operation.selection);
+  yield* shed(operation, Array.isArray(written) ? written : [written]);
   return written;
 }
 
 /**
  * Lets go of what is not answered, and so not referred to: of few words, a request would hold long records again and again until
- * its end.
+ * its end. What is never long goes with its record.
  */
-export function shed(operation: Permitted<Write>, written: Written): void {
-  if (operation.do === 'act') return;
-  const { resource, selection } = operation;
-  const nodes = Array.isArray(written) ? written : [written];
-  for (const column of resource.columns)
-    if (column !== resource.key && !selection.columns.includes(column))
-      for (const node of nodes) node[column.name] = undefined;
+function* shed({ resource, selection }: Permitted<WriteRecords>, nodes: readonly Node[]): Program<void> {
+  const names = resource.columns
+    .filter((column) => column !== resource.key && mayBeLong(column) && !selection.columns.includes(column))
+    .map(({ name }) => name);
+  if (names.length === 0) return;
+  yield* inTurns(nodes, (node) => {
+    for (const name of names) node[name] = undefined;
+  });
 }
 
 export function perform(access: Access, operation: Permitted<Write>, budget: Budget): Program<Written> {

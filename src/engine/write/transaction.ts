@@ -8,7 +8,7 @@ import type { Access } from '../policy/access.ts';
 import type { Permitted } from '../policy/permitted.ts';
 import type { Node } from '../read/read.ts';
 import { Collision } from './collision.ts';
-import { performAmong, shed, type Written } from './perform.ts';
+import { performAmong, type Written } from './perform.ts';
 
 /** Stands in an input for a value of an earlier result. */
 export class ResultOf {
@@ -50,7 +50,6 @@ export function* transact(
   for (const [index, { operation, as }] of writes.entries()) {
     try {
       const node = yield* performAmong(access, withResults(access, operation, results, budget), budget);
-      shed(operation, node);
       nodes.push(node);
       if (as !== undefined && !Array.isArray(node)) results.set(as, node);
     } catch (error) {

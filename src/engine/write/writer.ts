@@ -19,7 +19,7 @@ import { Expired } from './expired.ts';
 import { type Idempotency, once } from './idempotency.ts';
 import { mayLinkTwice } from './links.ts';
 import { loneUpdate, updateAlone } from './lone.ts';
-import { perform, performAmong, shed, type Written } from './perform.ts';
+import { perform, performAmong, type Written } from './perform.ts';
 import { type NamedWrite, transact, WriteFailed } from './transaction.ts';
 import { createNoted, stepsOf } from './write.ts';
 
@@ -154,7 +154,6 @@ export class Writer {
     // What is too much is known after the statement: it must be in a transaction that can be undone.
     const written = await this.#run(access, program, this.#many([operation]), deadline, gone);
     shared.become(budget);
-    shed(permitted, written);
     return written;
   }
 

@@ -1,5 +1,6 @@
 /** How a database keeps values: a row for each kind, so that a new scalar is one more row in the table of each database. */
 
+import { atHand } from '../../base/at-hand.ts';
 import { passed } from '../../base/passed.ts';
 import type { Measure } from '../../query/aggregates.ts';
 import { folded } from '../../schema/folding.ts';
@@ -123,12 +124,18 @@ export async function decodedInTurns(rows: Row[], decoders: Decoders): Promise<R
 }
 
 function weighed(rows: readonly Row[], decoders: Decoders): void {
-  for (const { weighs } of decoders) if (weighs) weigh(weighs.map((each) => rows.map((row) => row[each])));
+  for (const { weighs } of decoders) {
+    if (!weighs) continue;
+    const lists = weighs.map((): unknown[] => []);
+    for (const row of rows) for (const [at, name] of weighs.entries()) lists[at]?.push(row[name]);
+    weigh(lists);
+  }
 }
 
 function decode(rows: readonly Row[], decoders: Decoders): void {
-  for (const { name, decode } of decoders)
-    for (const row of rows) if (row[name] !== null) row[name] = decode(row[name]);
+  for (const some of atHand(rows, decoders.length))
+    for (const { name, decode } of decoders)
+      for (const row of some) if (row[name] !== null) row[name] = decode(row[name]);
 }
 
 /** Where the length of a text counts, it is that of what it is compared with. */

@@ -1,5 +1,6 @@
 /** What a statement brings along itself, and what that costs, whatever is stored. */
 
+import { atHand } from '../../base/at-hand.ts';
 import { conditionsIn, ownColumns } from '../../query/filter.ts';
 import type { Column, Resource } from '../../schema/model.ts';
 import type { Match, Row, Statement, Table } from '../statements.ts';
@@ -40,7 +41,7 @@ export function splittingOf(statement: Statement): number {
 
 /** What it takes to hold the values that it is given against the conditions. */
 export function givenTo({ resource, rows, where }: Match): number {
-  const used = ownColumns(where, resource);
+  const used = [...ownColumns(where, resource)];
   const conditions = conditionsIn(where).length;
   const bytes = bytesOfAll(used, rows);
   const compared = (Math.max(conditions, weightOf(where)) * bytes) / BYTES;
@@ -51,14 +52,14 @@ export function givenTo({ resource, rows, where }: Match): number {
 const NUMBER = 5;
 
 /** What it takes to read rows of values that are given as JSON: for each value SQLite goes through all of its row. */
-export function takenApart(columns: Iterable<Column>, rows: readonly Row[]): number {
-  const each = [...columns];
-  return (each.length * (bytesOfAll(each, rows) + NUMBER * each.length * rows.length)) / BYTES;
+export function takenApart(columns: readonly Column[], rows: readonly Row[]): number {
+  return (columns.length * (bytesOfAll(columns, rows) + NUMBER * columns.length * rows.length)) / BYTES;
 }
 
-function bytesOfAll(columns: Iterable<Column>, rows: readonly Row[]): number {
+function bytesOfAll(columns: readonly Column[], rows: readonly Row[]): number {
   let bytes = 0;
-  for (const { name } of columns) for (const row of rows) bytes += bytesOf(row[name]);
+  for (const some of atHand(rows, columns.length))
+    for (const { name } of columns) for (const row of some) bytes += bytesOf(row[name]);
   return bytes;
 }
 

@@ -1,0 +1,119 @@
+/** Many records of a type of many columns: they are gone through while they are at hand, and others have their turn in between. */
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { Budget } from '../../src/engine/budget.ts';
+import { bytesOf } from '../../src/engine/sizes.ts';
+import type { Column } from '../../src/schema/model.ts';
+import { decoded, decodersOf } from '../../src/storage/sql/codec.ts';
+import { codecs } from '../../src/storage/sqlite/codecs.ts';
+import { takenApart } from '../../src/storage/sqlite/given.ts';
+import type { Row } from '../../src/storage/statements.ts';
+import { OTHERS_TURN, type Program, type Storage } from '../../src/storage/storage.ts';
+import { type AppUnderTest, databases, openApp, withOwn } from '../app.ts';
+import { modelOf } from '../storage/deployment.ts';
+
+const WIDE = 140;
+const typeOf = (name: string, of: string) =>
+  `type ${name} @resource { id: ID!  name: String!  ${Array.from({ length: WIDE }, (_, at) => `c${at}: ${of}`).join(' ')} }`;
+
+describe('nobody comes back to the first of thousands for each column', () => {
+  const FEW = 16;
+
+  /** How often it goes back by more than a few. */
+  function returns(through: (rows: Row[]) => void): number {
+    let count = 0;
+    let last = 0;
+    const look = (at: number) => {
+      if (at < last - FEW) count++;
+      last = at;
+    };
+    const rows = Array.from({ length: 1000 }, (_, at) => {
+      const get = () => {
+        look(at);
+        return `"${'x'.repeat(20)}"`;
+      };
+      const set = () => {
+        look(at);
+        return true;
+      };
+      return new Proxy<Row>({}, { get, set });
+    });
+    through(rows);
+    return count;
+  }
+
+  const columns = (type: string): readonly Column[] =>
+    modelOf(typeOf('Wide', type)).resources[0]?.columns ?? [];
+  const answering = (type: string) => ({ columns: columns(type), relations: [] });
+  const limits = { objects: 10_000, bytes: 32 * 1024 * 1024 };
+
+  const ways: Record<string, (rows: Row[]) => void> = {
+    'numbers that are measured': (rows) => bytesOf(answering('Int'), rows),
+    'numbers that are measured as they are written': (rows) => bytesOf(answering('Int'), rows, true),
+    'texts that are measured': (rows) => bytesOf(answering('String'), rows),
+    'texts that are measured as they are written': (rows) => bytesOf(answering('String'), rows, true),
+    'texts that are spent of an answer': (rows) => new Budget(limits).spend(rows, answering('String')),
+    'JSON that is spent of an answer': (rows) => new Budget(limits).spend(rows, answering('JSON')),
+    'JSON that is read': (rows) => decoded(rows, decodersOf(codecs, columns('JSON'), false)),
+    'values that are sent along': (rows) => takenApart(columns('String'), rows),
+  };
+
+  test.each(Object.entries(ways))('%s', (_, way) => {
+    expect(returns(way)).toBeLessThan(4);
+  });
+});
+
+describe.each([...databases])('on %s', (database) => {
+  const MANY = 6000;
+  let app: AppUnderTest;
+  let turns = 0;
+
+  function* counted<T>(program: Program<T>): Program<T> {
+    let step = program.next();
+    while (!step.done) {
+      if (step.value === OTHERS_TURN) turns++;
+      try {
+        step = program.next(yield step.value);
+      } catch (error) {
+        step = program.throw(error);
+      }
+    }
+    return step.value;
+  }
+  const around = (storage: Storage): Storage => {
+    const write: Storage['write'] = (program, ...more) => storage.write(() => counted(program()), ...more);
+    return withOwn(storage, { write });
+  };
+
+  beforeAll(async () => {
+    const rows = Array.from({ length: MANY }, (_, at) => ({ id: at + 1, name: 'a' }));
+    app = await openApp(database, { sdl: typeOf('Wide', 'String'), data: { wides: rows }, around });
+  });
+  afterAll(() => app.close());
+  beforeEach(() => {
+    turns = 0;
+  });
+
+  const update = {
+    method: 'PUT',
+    path: '/wides?fields=id,name',
+    where: {},
+    body: { name: 'b' },
+    atMost: MANY,
+  };
+
+  test('others have their turn while what many become is made of what they were', async () => {
+    const { status, body } = await app.rest('POST', '/transaction', { operations: [update] });
+    expect([status, body.results[0].body.length]).toEqual([200, MANY]);
+    expect(body.results[0].body[MANY - 1]).toEqual({ id: MANY, name: 'b' });
+    // All of them are answered with all that they have: there is nothing to let go.
+    expect(turns).toBeGreaterThan(1);
+  });
+
+  test('and while what is not answered of those that are deleted is let go', async () => {
+    const remove = { method: 'DELETE', path: '/wides?fields=id', where: { id: { gt: 10 } }, atMost: MANY };
+    const { status, body } = await app.rest('POST', '/transaction', { operations: [remove] });
+    expect([status, body.results[0].body.length]).toEqual([200, MANY - 10]);
+    expect(turns).toBeGreaterThan(1);
+  });
+});
