@@ -25,7 +25,7 @@ type Resolver = NonNullable<Field['resolve']>;
 export class Completing {
   readonly #most: number;
   readonly #deadline: number;
-  readonly #lists = new LongLists(() => this.#refused());
+  readonly #lists = new LongLists(() => this.#isRefused());
   /** As they are to be resolved. */
   readonly #fields = new Map<Field, Field>();
   #bytes = 0;
@@ -37,6 +37,11 @@ export class Completing {
   constructor(most: number, deadline: number) {
     this.#most = most;
     this.#deadline = deadline;
+  }
+
+  /** Of what is refused, the executor need not come to the end. */
+  get refused(): Promise<void> {
+    return this.#lists.refused;
   }
 
   /** The same schema, as the executor is to describe it, and to complete its lists: whatever is asked of a type comes by here. */
@@ -91,9 +96,9 @@ export class Completing {
     if (this.#bytes > this.#most) this.refusal ??= answerTooLarge();
   }
 
-  #refused(): DuetError | undefined {
+  #isRefused(): boolean {
     if (performance.now() > this.#deadline) this.refusal ??= deadlineExceeded();
-    return this.refusal;
+    return this.refusal !== undefined;
   }
 }
 

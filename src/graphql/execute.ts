@@ -64,11 +64,13 @@ export async function execute(
     withUnreadArguments(args.schema),
     fieldResolver as GraphQLFieldResolver<unknown, unknown>,
   );
-  const result = await executeRootSelectionSet({ ...args, schema, contextValue: running, fieldResolver });
+  const execution = executeRootSelectionSet({ ...args, schema, contextValue: running, fieldResolver });
+  const result = await Promise.race([execution, completing.refused]);
   // Who is turned away for load is told so as everybody is, with when to try again: nothing was read, and nothing written.
   if (running.reads.turnedAway) throw running.reads.turnedAway;
   const { refusal } = completing;
-  return refusal ? refusedFor(refusal) : withLists(withoutUntold(result), running);
+  if (refusal) return refusedFor(refusal);
+  return withLists(withoutUntold(result as ExecutionResult), running);
 }
 
 /** Of what is asked of the schema there is all or nothing. */

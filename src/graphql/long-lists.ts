@@ -5,19 +5,24 @@ import { Turns } from '../base/turns.ts';
 interface Waiting {
   readonly value: unknown;
   readonly resolve: (value: unknown) => void;
-  readonly reject: (why: unknown) => void;
 }
 
 /** Those of one answer. */
 export class LongLists {
   readonly #turns = new Turns();
-  readonly #refusal: () => unknown;
+  readonly #isRefused: () => boolean;
+  readonly #refused = Promise.withResolvers<void>();
   /** In the order in which they are asked for. */
   #waiting: Waiting[] = [];
 
-  /** `refusal`: why there is to be no answer, once there is a reason; looked at for each of them. */
-  constructor(refusal: () => unknown) {
-    this.#refusal = refusal;
+  /** `isRefused`: whether there is to be no answer; asked for each of them. */
+  constructor(isRefused: () => boolean) {
+    this.#isRefused = isRefused;
+  }
+
+  /** When that is so: nothing waits any more for what is left, as to fail each of thousands would take seconds. */
+  get refused(): Promise<void> {
+    return this.#refused.promise;
   }
 
   /** Whether others have waited for a turn by now. */
@@ -27,19 +32,18 @@ export class LongLists {
 
   inTurns(values: readonly unknown[]): readonly Promise<unknown>[] {
     return values.map((value) => {
-      const { promise, resolve, reject } = Promise.withResolvers();
-      if (this.#waiting.push({ value, resolve, reject }) === 1) void this.#keep();
+      const { promise, resolve } = Promise.withResolvers();
+      if (this.#waiting.push({ value, resolve }) === 1) void this.#keep();
       return promise;
     });
   }
 
   async #keep(): Promise<void> {
-    for (const { value, resolve, reject } of this.#waiting) {
+    for (const { value, resolve } of this.#waiting) {
       const wait = this.#turns.next();
       if (wait) await wait;
-      const refusal = this.#refusal();
-      if (refusal) reject(refusal);
-      else resolve(value);
+      if (this.#isRefused()) return this.#refused.resolve();
+      resolve(value);
       // The executor completes it before this goes on.
       await undefined;
     }
