@@ -8,9 +8,9 @@ import { decoded, decodersOf } from '../../src/storage/sql/codec.ts';
 import { codecs } from '../../src/storage/sqlite/codecs.ts';
 import { takenApart } from '../../src/storage/sqlite/given.ts';
 import type { Row } from '../../src/storage/statements.ts';
-import { OTHERS_TURN, type Program, type Storage } from '../../src/storage/storage.ts';
-import { type AppUnderTest, databases, openApp, withOwn } from '../app.ts';
+import { type AppUnderTest, databases, openApp } from '../app.ts';
 import { modelOf } from '../storage/deployment.ts';
+import { CountedTurns } from './turns.ts';
 
 const WIDE = 140;
 const typeOf = (name: string, of: string) =>
@@ -66,32 +66,19 @@ describe('nobody comes back to the first of thousands for each column', () => {
 describe.each([...databases])('on %s', (database) => {
   const MANY = 6000;
   let app: AppUnderTest;
-  let turns = 0;
-
-  function* counted<T>(program: Program<T>): Program<T> {
-    let step = program.next();
-    while (!step.done) {
-      if (step.value === OTHERS_TURN) turns++;
-      try {
-        step = program.next(yield step.value);
-      } catch (error) {
-        step = program.throw(error);
-      }
-    }
-    return step.value;
-  }
-  const around = (storage: Storage): Storage => {
-    const write: Storage['write'] = (program, ...more) => storage.write(() => counted(program()), ...more);
-    return withOwn(storage, { write });
-  };
+  const turns = new CountedTurns();
 
   beforeAll(async () => {
     const rows = Array.from({ length: MANY }, (_, at) => ({ id: at + 1, name: 'a' }));
-    app = await openApp(database, { sdl: typeOf('Wide', 'String'), data: { wides: rows }, around });
+    app = await openApp(database, {
+      sdl: typeOf('Wide', 'String'),
+      data: { wides: rows },
+      around: turns.around,
+    });
   });
   afterAll(() => app.close());
   beforeEach(() => {
-    turns = 0;
+    turns.count = 0;
   });
 
   const update = {
@@ -107,13 +94,13 @@ describe.each([...databases])('on %s', (database) => {
     expect([status, body.results[0].body.length]).toEqual([200, MANY]);
     expect(body.results[0].body[MANY - 1]).toEqual({ id: MANY, name: 'b' });
     // All of them are answered with all that they have: there is nothing to let go.
-    expect(turns).toBeGreaterThan(1);
+    expect(turns.count).toBeGreaterThan(1);
   });
 
   test('and while what is not answered of those that are deleted is let go', async () => {
     const remove = { method: 'DELETE', path: '/wides?fields=id', where: { id: { gt: 10 } }, atMost: MANY };
     const { status, body } = await app.rest('POST', '/transaction', { operations: [remove] });
     expect([status, body.results[0].body.length]).toEqual([200, MANY - 10]);
-    expect(turns).toBeGreaterThan(1);
+    expect(turns.count).toBeGreaterThan(1);
   });
 });

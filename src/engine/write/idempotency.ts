@@ -6,7 +6,7 @@ import { all, equal, type Filter } from '../../query/filter.ts';
 import { LockTimeout } from '../../storage/faults.ts';
 import { answers } from '../../storage/own.ts';
 import { type Row, select } from '../../storage/statements.ts';
-import { type Program, run } from '../../storage/storage.ts';
+import { OTHERS_TURN, type Program, run } from '../../storage/storage.ts';
 import { isExpired } from './expired.ts';
 
 /** Characters: what is longer is compressed, or writing it down once more, on its way to the database, would take as long as making it. */
@@ -51,7 +51,7 @@ export function* once<T>(
   const where = all([equal(answers.column.caller, caller), equal(answers.column.key, key)]);
   if (!(yield* claim({ caller, key, request: asked, answer: null, at }, isOld))) {
     const [kept] = yield* run(select(answers, answers.columns, where));
-    if (kept?.['request'] === asked) return fromKept(String(kept['answer']));
+    if (kept?.['request'] === asked) return yield* fromKept<T>(String(kept['answer']));
     yield* before();
     const isSame = String(kept?.['request']).startsWith(`${request} `);
     throw new DuetError(
@@ -62,10 +62,11 @@ export function* once<T>(
     );
   }
   const answer = yield* work();
+  const kept = yield* asKept(answer);
   yield* run({
     do: 'update',
     resource: answers,
-    set: { answer: asKept(answer) },
+    set: { answer: kept },
     where,
     counts: false,
     isSilent: true,
@@ -75,21 +76,27 @@ export function* once<T>(
 
 /**
  * As JSON where that is read and written again as it is: then nodes of an older release, which read nothing else, can give it, too. JSON
- * that others have written, with spaces or numbers in many digits, is passed on as its text, with a key as without.
+ * that others have written, with spaces or numbers in many digits, is passed on as its text, with a key as without. Of the longest
+ * answer each step takes a tenth of a second or two: others have their turn in between.
  */
-function asKept(answer: unknown): string {
+function* asKept(answer: unknown): Program<string> {
   const text = markedJson(answer);
   if (text.length <= LONG) {
     const json = jsonOf(answer);
     if (JSON.stringify(JSON.parse(json)) === json) return json;
   }
-  return COMPRESSED + Bun.zstdCompressSync(text, { level: 1 }).toString('base64');
+  yield OTHERS_TURN;
+  const bytes = Bun.zstdCompressSync(text, { level: 1 });
+  yield OTHERS_TURN;
+  return COMPRESSED + bytes.toString('base64');
 }
 
-function fromKept<T>(kept: string): T {
+function* fromKept<T>(kept: string): Program<T> {
   if (!kept.startsWith(COMPRESSED)) return JSON.parse(kept);
-  const bytes = Buffer.from(kept.slice(COMPRESSED.length), 'base64');
-  return fromMarked(Bun.zstdDecompressSync(bytes).toString()) as T;
+  yield OTHERS_TURN;
+  const json = Bun.zstdDecompressSync(Buffer.from(kept.slice(COMPRESSED.length), 'base64')).toString();
+  yield OTHERS_TURN;
+  return fromMarked(json) as T;
 }
 
 function* nothing(): Program<void> {}
