@@ -1,4 +1,4 @@
-/** Work of a program on many records, such as what functions of the deployment make of them: others have their turn in between. */
+/** Work of a program on many records, such as what they become, or what functions of the deployment make of them: others have their turn in between. */
 
 import { Turns } from '../base/turns.ts';
 import { OTHERS_TURN, type Program } from '../storage/storage.ts';
