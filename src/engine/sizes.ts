@@ -210,5 +210,6 @@ export function bytesOfWritten(value: unknown): number {
 
 /** Of a number, a Boolean, or a text that needs no escapes, such as a date; what is hidden is null, or nothing. */
 function bytesOfShort(value: unknown): number {
-  return typeof value === 'string' ? value.length + PAIR : `${value ?? null}`.length;
+  if (value === null || value === undefined) return VALUE;
+  return typeof value === 'string' ? value.length + PAIR : `${value}`.length;
 }

@@ -57,7 +57,7 @@ export function transactionRoute(
     const dates: string[] = [];
     const turns = new Turns();
     for (const [index, node] of nodes.entries()) {
-      const { headers, body, ...result } = await resultOf(steps[index], node, exchange.spend);
+      const { headers, body, ...result } = await resultOf(steps[index], node, exchange.spend, turns);
       if (headers['Deprecation'] !== undefined) dates.push(headers['Deprecation']);
       const told = JSON.stringify({ ...result, headers });
       // Read once more, to be written with all the others, it would take three times as long.
@@ -84,7 +84,12 @@ interface Result {
 }
 
 /** What the write would have answered alone; one on many answers with their records. */
-async function resultOf(step: Step | undefined, written: Written, spend: Exchange['spend']): Promise<Result> {
+async function resultOf(
+  step: Step | undefined,
+  written: Written,
+  spend: Exchange['spend'],
+  turns: Turns,
+): Promise<Result> {
   if (!step) throw new Error('a result without its operation');
   const { operation, from, shape } = step;
   if (operation.do === 'act' || !from) {
@@ -95,7 +100,12 @@ async function resultOf(step: Step | undefined, written: Written, spend: Exchang
     const selection = shape ?? wholeOf(from.resource);
     const status = operation.do === 'create many' ? 201 : 200;
     const headers = shape ? deprecationOf(from.resource, shape, from.deprecatedSince) : from.headers;
-    const body = written.map((node) => shown(selection, node));
+    const body: object[] = [];
+    for (const node of written) {
+      body.push(shown(selection, node));
+      const wait = turns.next();
+      if (wait) await wait;
+    }
     return { status, headers, body: paid(body, spend) };
   }
   const response = responseTo(operation, from, written, shape, spend);

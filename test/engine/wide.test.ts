@@ -13,8 +13,8 @@ import { modelOf } from '../storage/deployment.ts';
 import { CountedTurns } from './turns.ts';
 
 const WIDE = 140;
-const typeOf = (name: string, of: string) =>
-  `type ${name} @resource { id: ID!  name: String!  ${Array.from({ length: WIDE }, (_, at) => `c${at}: ${of}`).join(' ')} }`;
+const typeOf = (name: string, of: string, more = '') =>
+  `type ${name} @resource { id: ID!  name: String!  ${more}  ${Array.from({ length: WIDE }, (_, at) => `c${at}: ${of}`).join(' ')} }`;
 
 describe('nobody comes back to the first of thousands for each column', () => {
   const FEW = 16;
@@ -71,7 +71,7 @@ describe.each([...databases])('on %s', (database) => {
   beforeAll(async () => {
     const rows = Array.from({ length: MANY }, (_, at) => ({ id: at + 1, name: 'a' }));
     app = await openApp(database, {
-      sdl: typeOf('Wide', 'String'),
+      sdl: `${typeOf('Wide', 'String', 'case: Case')} type Case @resource { id: ID!  wides: [Wide!]! }`,
       data: { wides: rows },
       around: turns.around,
     });
@@ -101,6 +101,23 @@ describe.each([...databases])('on %s', (database) => {
     const remove = { method: 'DELETE', path: '/wides?fields=id', where: { id: { gt: 10 } }, atMost: MANY };
     const { status, body } = await app.rest('POST', '/transaction', { operations: [remove] });
     expect([status, body.results[0].body.length]).toEqual([200, MANY - 10]);
+    expect(turns.count).toBeGreaterThan(1);
+  });
+
+  // Of what is refused at its end, nothing else was done.
+  const records = Array.from({ length: MANY }, (_, at) => ({ name: at < MANY - 1 ? 'a' : 1 }));
+  test.each([
+    [
+      'of many that are created',
+      '/transaction',
+      { operations: [{ method: 'POST', path: '/wides', body: records }] },
+      '#/operations/0/body',
+    ],
+    ['of many that are nested in another', '/cases', { wides: records }, '#/wides'],
+  ])('and while the values %s are held against the schema', async (_, path, sent, place) => {
+    const { status, body } = await app.rest('POST', path, sent);
+    const fault = { pointer: `${place}/${MANY - 1}/name`, code: 'TYPE', detail: 'name must be a string' };
+    expect([status, body.errors]).toEqual([400, [fault]]);
     expect(turns.count).toBeGreaterThan(1);
   });
 });

@@ -38,8 +38,10 @@ export function* createMany(
   budget: Budget,
 ): Program<Node[]> {
   const { resource, inputs, selection, through } = operation;
-  const records = validCreates(resource, inputs, through);
-  for (const record of records) assigned(access, resource, record);
+  const records = yield* validCreates(resource, inputs, through);
+  yield* inTurns(records, (record) => {
+    assigned(access, resource, record);
+  });
   const hasHook = access.hooksOf?.(resource)?.beforeCreate !== undefined;
   const isOpen = hasHook || resource.recomputed.length > 0;
   // Before the work: of what will be created, only the ids that the database gives are missing, and those are short.

@@ -228,7 +228,7 @@ function* createdAgain(access: Access, resource: Resource, past: Past, last: Row
   const chosen = part(past, columns, (name) => isClients(resource, name));
   mayGive(access, resource, chosen);
   const more = columns.filter(({ origin }) => origin.by !== 'client');
-  const { values } = validCreate(resource, given, undefined, more);
+  const { values } = validCreate(resource, given, more);
   assign(resource, access.caller, values, part(values, more));
   const record = {
     values,

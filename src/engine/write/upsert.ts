@@ -63,7 +63,7 @@ function* upsertRecord(access: Access, { resource, by }: On, input: Input): Prog
     return yield* change(access, resource, stored, input, undefined, by);
   }
   mayGive(access, resource, input);
-  const record = assigned(access, resource, validCreate(resource, input, undefined, ownOf(access, resource)));
+  const record = assigned(access, resource, validCreate(resource, input, ownOf(access, resource)));
   try {
     const [node] = yield* createAll(access, resource, [record], () => []);
     return { ...node, [CREATED]: true };

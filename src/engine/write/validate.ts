@@ -9,6 +9,8 @@ import { didYouMean } from '../../schema/suggest.ts';
 import { linkFields, linkNames, whyNotWritten } from '../../schema/through.ts';
 import { checkNaturalKey, checkValue, creatable, defaultOf, updatable } from '../../schema/values.ts';
 import type { Row } from '../../storage/statements.ts';
+import type { Program } from '../../storage/storage.ts';
+import { inTurns } from '../in-turns.ts';
 import type { Door, Input } from '../operation.ts';
 import { incrementsOf } from './increments.ts';
 import { type LinkChange, linkChanges } from './links.ts';
@@ -32,42 +34,53 @@ interface Children {
   readonly links?: LinkChange;
 }
 
-/** Absent values have their defaults. Without a door, nothing can be nested. `more`: what may be given beside what clients may. */
-export function validCreate(
+/** Absent values have their defaults. Nothing can be nested. `more`: what may be given beside what clients may. */
+export function validCreate(resource: Resource, input: Input, more: readonly Column[] = nothing): NewRecord {
+  const { done, value } = validNested(resource, input, undefined, more).next();
+  if (!done) throw new Error('only what is nested has turns');
+  return value;
+}
+
+/** The same, with what can be nested through this door. */
+export function* validNested(
   resource: Resource,
   input: Input,
-  through?: Door,
+  through: Door | undefined,
   more: readonly Column[] = nothing,
-): NewRecord {
+): Program<NewRecord> {
   const faults: Fault[] = [];
-  const record = newRecord(resource, input, through, undefined, faults, more);
+  const record = yield* newRecord(resource, input, through, undefined, faults, more);
   refuse(faults);
   return record;
 }
 
 /** The same of many, with every fault of all of them. */
-export function validCreates(resource: Resource, inputs: readonly Input[], through: Door): NewRecord[] {
+export function* validCreates(
+  resource: Resource,
+  inputs: readonly Input[],
+  through: Door,
+): Program<NewRecord[]> {
   const faults: Fault[] = [];
   const records: NewRecord[] = [];
-  for (const [index, input] of inputs.entries()) {
+  yield* inTurns(inputs, function* (input, index) {
+    if (isFull(faults)) return;
     const found: Fault[] = [];
-    records.push(newRecord(resource, input, through, undefined, found));
+    records.push(yield* newRecord(resource, input, through, undefined, found));
     faults.push(...found.map((fault) => nested(fault, index)));
-    if (isFull(faults)) break;
-  }
+  });
   refuse(faults);
   return records;
 }
 
 /** `known`: the reference to the record that this one is nested in. */
-function newRecord(
+function* newRecord(
   resource: Resource,
   input: Input,
   through: Door | undefined,
   known: Column | undefined,
   faults: Fault[],
   more: readonly Column[] = nothing,
-): NewRecord {
+): Program<NewRecord> {
   const columns = known ? creatable(resource).filter((column) => column !== known) : creatable(resource);
   const lists = through ? nestable(resource, through) : none;
   const links = linkFields(resource);
@@ -84,7 +97,7 @@ function newRecord(
   for (const inverse of lists) {
     const given = Object.hasOwn(input, inverse.name) ? input[inverse.name] : undefined;
     if (given !== undefined && given !== null)
-      children.push({ inverse, records: newRecords(inverse, given, through, faults) });
+      children.push({ inverse, records: yield* newRecords(inverse, given, through, faults) });
   }
   for (const links of linkChanges(resource, input, faults)) {
     const { through, add } = links;
@@ -128,35 +141,37 @@ export function refuseStrangers(
 
 /** A record of the join type, which leads to this key. */
 export function newLink({ links: { target, reference }, far }: Through, key: unknown): NewRecord {
-  return newRecord(target, { [far.column.name]: key }, undefined, reference.column, []);
+  const { value } = newRecord(target, { [far.column.name]: key }, undefined, reference.column, []).next();
+  return value as NewRecord;
 }
 
-function newRecords(
+function* newRecords(
   inverse: Inverse,
   given: unknown,
   through: Door | undefined,
   faults: Fault[],
-): NewRecord[] {
+): Program<NewRecord[]> {
   const { name, target, reference } = inverse;
   if (!Array.isArray(given)) {
     faults.push({ pointer: pointer(name), code: 'TYPE', detail: `${name} must be a list of new records` });
     return [];
   }
-  return given.flatMap((each, index) => {
-    if (isFull(faults)) return [];
+  const records: NewRecord[] = [];
+  yield* inTurns(given, function* (each, index) {
+    if (isFull(faults)) return;
     if (typeof each !== 'object' || each === null || Array.isArray(each)) {
       faults.push({
         pointer: pointer(name, index),
         code: 'TYPE',
         detail: `${name}/${index} must be an object`,
       });
-      return [];
+      return;
     }
     const found: Fault[] = [];
-    const record = newRecord(target, each, through, reference.column, found);
+    records.push(yield* newRecord(target, each, through, reference.column, found));
     faults.push(...found.map((fault) => nested(fault, name, index)));
-    return [record];
   });
+  return records;
 }
 
 /** What an update does to the values of a record. */

@@ -3,7 +3,7 @@
 import type { Resource } from '../../schema/model.ts';
 import { linkFields } from '../../schema/through.ts';
 import { isBound } from '../../schema/transitions.ts';
-import type { Insert, Row } from '../../storage/statements.ts';
+import type { Insert, Row, Statement } from '../../storage/statements.ts';
 import type { Program, Steps } from '../../storage/storage.ts';
 import type { Budget } from '../budget.ts';
 import type { Hooks } from '../logic/hooks.ts';
@@ -22,7 +22,7 @@ import { deleteWithDependents } from './referential.ts';
 import { isNatural } from './remains.ts';
 import { insert } from './storing.ts';
 import { change } from './update.ts';
-import { type NewRecord, validCreate } from './validate.ts';
+import { type NewRecord, validNested } from './validate.ts';
 
 export function write(
   access: Access,
@@ -61,8 +61,34 @@ function givesOneOf(input: Input, fields: readonly { readonly name: string }[]):
 
 /** Generators within generators cost: what need not be one is none. */
 function create(access: Access, operation: Permitted<Create>, budget: Budget): Program<Node> {
-  const { resource, input, selection, through } = operation;
-  const record = assigned(access, resource, validCreate(resource, input, through, ownOf(access, resource)));
+  const { resource, input, through } = operation;
+  const validating = validNested(resource, input, through, ownOf(access, resource));
+  const step = validating.next();
+  return step.done
+    ? createValid(access, operation, budget, step.value)
+    : createLong(access, operation, budget, validating, step.value);
+}
+
+/** Of one with thousands that are nested in it, others have their turn while they are looked at. */
+function* createLong(
+  access: Access,
+  operation: Permitted<Create>,
+  budget: Budget,
+  validating: Program<NewRecord>,
+  turn: readonly Statement[],
+): Program<Node> {
+  yield turn;
+  return yield* createValid(access, operation, budget, yield* validating);
+}
+
+function createValid(
+  access: Access,
+  operation: Permitted<Create>,
+  budget: Budget,
+  valid: NewRecord,
+): Program<Node> {
+  const { resource, selection } = operation;
+  const record = assigned(access, resource, valid);
   const isLone =
     !isBound(resource) &&
     (access.isFree || (record.children.length === 0 && isUnchecked(access, resource, record.given)));
