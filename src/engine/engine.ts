@@ -266,7 +266,7 @@ export class Engine {
     if (!looking || !this.#storage.delays(looking)) return operation;
     const rows = await this.#storage.read(() => run(looking), 'one', deadline);
     const keys = rows.map((row) => row[key.name]);
-    return { ...operation, where: all([among(key, keys), where]) };
+    return { ...operation, where: all([among(key, keys), where]), found: keys.length };
   }
 
   /** Undefined where the rules deny it: that is the writer's to tell. */

@@ -184,6 +184,8 @@ interface Many {
   readonly atMost: number;
   /** Fewer are an error too. */
   readonly atLeast: number;
+  /** Of how many it is known that they matched when they were looked for beforehand; no more than these are in `where` then. */
+  readonly found?: number;
 }
 
 export type WriteOne = Create | Update | Delete | Upsert | Restore;

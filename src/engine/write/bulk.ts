@@ -198,7 +198,7 @@ export function* deleteMany(
 
 function* matching(
   access: Access,
-  { do: action, resource, where, atMost, atLeast }: Permitted<UpdateMany | DeleteMany>,
+  { do: action, resource, where, atMost, atLeast, found = 0 }: Permitted<UpdateMany | DeleteMany>,
   { limits }: Budget,
 ): Program<Node[]> {
   // A rule may ask for any of them; but that there is too much of what the caller may not read is not for it to know.
@@ -206,7 +206,8 @@ function* matching(
   const lock = action === 'update many' ? 'change' : true;
   const most = { limit: atMost + 1, bytes: mostBytes(limits), uncounted, lock } as const;
   const rows = yield* run(select(resource, storedColumns(resource), where, most));
-  if (rows.length > atMost)
+  // One of those that were found may have changed since; there were others beside them, which nobody counts again.
+  if (Math.max(rows.length, found) > atMost)
     throw new DuetError(
       'TOO_MANY_MATCHES',
       `More than ${atMost} ${resource.plural} match. Narrow the filter, or raise atMost.`,
