@@ -10,6 +10,7 @@ const sdl = `
   type Skill @resource { id: ID!  name: String }
   type Skilled @resource { id: ID!  employee: Employee!  skill: Skill! }
   type Desk @resource { id: ID!  name: String }
+  type Place @resource @unique(fields: ["row", "hall"]) { id: ID!  hall: Int  row: Int }
   type OrderLine @resource { id: ID!  code: String! @key  employee: Employee!  hour: Hour }
   type Hour @resource { id: ID!  unit: Unit }
   type Unit @resource { id: ID!  user: User }
@@ -40,6 +41,18 @@ describe.each([...databases])('on %s', (database) => {
     code: 'CONFLICT',
     faults: ['#/bossId REFERENCE_NOT_FOUND', '#/badge NOT_UNIQUE'],
   };
+
+  test('what is taken together is told in the order of its @unique, stored or new', async () => {
+    const place = { hall: 1, row: 2 };
+    const taken = (errors: any[]) =>
+      errors.map(({ pointer, detail }) => `${pointer.replace(/^.*\//, '')}: ${detail}`);
+    const many = (body: unknown) =>
+      app.rest('POST', '/transaction', { operations: [{ method: 'POST', path: '/places', body }] });
+    const twins = taken((await many([place, place])).body.errors);
+    expect((await app.rest('POST', '/places', place)).status).toBe(201);
+    expect(taken((await app.rest('POST', '/places', place)).body.errors)).toEqual(twins);
+    expect(twins.map((each) => each.split(':')[0])).toEqual(['row', 'hall']);
+  });
 
   test.each<[string, Record<string, unknown>, string[]]>([
     ['a missing reference and a taken value', { badge: 'A', bossId: 99 }, badgeAndBoss.faults],

@@ -72,6 +72,13 @@ describe.each([...databases])('on %s', (kind) => {
       expect((await old.graphql(query)).errors).toMatchObject([{ extensions: { code: 'SCHEMA_OUTDATED' } }]);
     expect(await codes(old, 1)).toEqual(refused('SCHEMA_OUTDATED', 503));
     expect(outdated(await old.rest('PUT', '/as/1', { n: 2 }))).toEqual([503, 'SCHEMA_OUTDATED']);
+    for (const many of [
+      { method: 'DELETE', path: '/bs', where: {} },
+      { method: 'PUT', path: '/as', where: { s: { eq: 'x' } }, body: { n: 2 } },
+    ])
+      expect(
+        outdated(await old.rest('POST', '/transaction', { operations: [{ ...many, atMost: 9 }] })),
+      ).toEqual([503, 'SCHEMA_OUTDATED']);
     await old.close();
     expect(await deployment.records(later)).toEqual({ as: [{ id: 1, n: 1 }] });
   });

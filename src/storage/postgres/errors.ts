@@ -195,7 +195,8 @@ export function notUnique({ resources }: Model, error: unknown): NotUnique | und
     .split(', ')
     .map((name) => name.replace(/^"(.*)"$/, '$1').replaceAll('""', '"'));
   const resource = resources.find((each) => each.table === table);
-  const columns = resource?.columns.filter((column) => stored.includes(comparedBy(column).stored)) ?? [];
+  const of = (name: string) => resource?.columns.filter((column) => name === comparedBy(column).stored) ?? [];
+  const columns = stored.flatMap(of);
   return resource && columns.length > 0 ? new NotUnique(resource, columns) : undefined;
 }
 

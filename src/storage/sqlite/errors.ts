@@ -92,8 +92,9 @@ function refused({ resources }: Model, error: SQLiteError | ProcessFault): DuetE
 /** SQLite names what collided as `UNIQUE constraint failed: User.email, User.name`. */
 function notUnique(model: Model, { message }: Error): NotUnique | undefined {
   const stored = message.replace(/^.*failed: /, '').split(', ');
-  const find = (resource: Resource) =>
-    resource.columns.filter((column) => stored.includes(`${resource.table}.${comparedBy(column).stored}`));
+  // In the order of the constraint, as PostgreSQL tells them.
+  const find = ({ table, columns }: Resource) =>
+    stored.flatMap((name) => columns.filter((column) => name === `${table}.${comparedBy(column).stored}`));
   for (const resource of model.resources) {
     const columns = find(resource);
     if (columns.length > 0) return new NotUnique(resource, columns);

@@ -182,7 +182,10 @@ export class SqliteStorage implements Storage, Evolvable {
 
   delays(looking: Select): boolean {
     const { sql, parameters } = compiler.compile(looking);
-    return this.#processReader !== undefined && this.#bounds.admits(looking, sql, parameters) === 0;
+    return (
+      this.#processReader !== undefined &&
+      explaining(() => this.#bounds.admits(looking, sql, parameters)) === 0
+    );
   }
 
   async snapshot(): Promise<Snapshot> {
