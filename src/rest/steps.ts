@@ -11,7 +11,7 @@ import { readKey } from '../schema/keys.ts';
 import type { ActionField, Column, OperationKind, Resource } from '../schema/model.ts';
 import { INCREMENTS } from '../schema/names.ts';
 import { linkFields } from '../schema/through.ts';
-import { keptAs } from '../schema/values.ts';
+import { isScalar } from '../schema/values.ts';
 import { actOf } from './actions.ts';
 import type { Collection } from './collection.ts';
 import { versionsOf } from './etag.ts';
@@ -172,8 +172,7 @@ class StepReader {
     const before = this.#faults.length;
     const args = Object.entries(body).map(([name, value]) => {
       const slot = action.arguments.find((each) => each.name === name);
-      const isPlain = slot?.is === 'value' && keptAs(slot.column) !== 'json';
-      return [name, isPlain ? this.#result(value, ['body', name]) : value];
+      return [name, slot?.is === 'value' ? this.#scalar(slot.column, value, ['body', name]) : value];
     });
     if (this.#faults.length > before) return undefined;
     return {
@@ -308,7 +307,10 @@ class StepReader {
   }
 
   #scalar(column: Column, value: unknown, at: Path): unknown {
-    return keptAs(column) === 'json' ? value : this.#result(value, at);
+    if (isScalar(column.type) && column.type.stored === 'json') return value;
+    return column.list && Array.isArray(value)
+      ? value.map((each, index) => this.#result(each, [...at, index]))
+      : this.#result(value, at);
   }
 
   /** The value of an earlier result, where that is meant. */

@@ -6,7 +6,7 @@ import { type AppUnderTest, databases, openApp } from '../app.ts';
 const sdl = `
   type User @resource { id: ID!  name: String! @constraint(minLength: 1)  email: String @unique  posts: [Post!]! }
   type Post @resource { id: ID!  title: String!  author: User!  extra: JSON }
-  type Tag @resource { code: ID! @key  label: String }
+  type Tag @resource { code: ID! @key  label: String  words: [String!] }
   type Log @resource(only: [LIST, GET]) { id: ID! }`;
 
 describe.each([...databases])('on %s', (database) => {
@@ -19,6 +19,20 @@ describe.each([...databases])('on %s', (database) => {
   const send = (operations: unknown) => app.rest('POST', '/transaction', { operations });
   const counts = async () =>
     Promise.all(['/users', '/posts', '/tags'].map(async (path) => (await app.rest('GET', path)).body.length));
+
+  test('a list of values can be that of an earlier result, or have values of one in it', async () => {
+    const { body } = await send([
+      { method: 'POST', path: '/tags', body: { code: 'a', label: 'A', words: ['x', 'y'] }, as: 'a' },
+      { method: 'POST', path: '/tags', body: { code: 'b', words: { $ref: 'a.words' } }, as: 'b' },
+      { method: 'PUT', path: '/tags/b', body: { words: [{ $ref: 'a.label' }, 'z'] } },
+      { method: 'DELETE', path: '/tags/a' },
+      { method: 'DELETE', path: '/tags/b' },
+    ]);
+    expect(body.results.slice(1, 3).map((each: any) => each.body.words)).toEqual([
+      ['x', 'y'],
+      ['A', 'z'],
+    ]);
+  });
 
   test('operations can use the results of earlier ones', async () => {
     const { status, headers, body } = await send([
