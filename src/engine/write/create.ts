@@ -15,6 +15,7 @@ import { Collision, conflict, uniquesOf } from './collision.ts';
 import { mustHold, mustStart } from './holds.ts';
 import { actsBelow, hookedCreate, lookedUp } from './hooked.ts';
 import { atPlaces, type LinkChange, lostLinks } from './links.ts';
+import { hasChecksBelow, mustHoldNested } from './nested-checks.ts';
 import { computeAll } from './recompute.ts';
 import { missingOf, referencesExist } from './references.ts';
 import { isNatural, lastVersion } from './remains.ts';
@@ -29,6 +30,8 @@ interface Created {
   readonly keys: Keys;
   /** What would have been told if values of one of them were taken: the caller will not see all of it, as things stand. */
   refusal: DuetError | undefined;
+  /** What is known to hold beforehand. */
+  held?: ReadonlySet<NewRecord>;
 }
 
 /** Creates the records of an operation with all that is nested in them. */
@@ -38,7 +41,10 @@ export function createAll(
   records: readonly NewRecord[],
   at: (index: number) => Path,
 ): Program<Node[]> {
-  return creating(access, undefined, (created) => createList(access, resource, records, at, created));
+  return creating(access, undefined, function* (created) {
+    if (records.some(hasChecksBelow)) created.held = yield* mustHoldNested(access, resource, records, at);
+    return yield* createList(access, resource, records, at, created);
+  });
 }
 
 /**
@@ -109,10 +115,15 @@ function* storeList(
   outer: DuetError | undefined,
   beside?: Keys,
 ): Program<Node[]> {
-  if (resource.recomputed.length > 0) yield* inTurns(records, ({ values }) => computeAll(resource, values));
+  const [first] = records;
+  const areHeld = first !== undefined && created?.held?.has(first) === true;
+  if (resource.recomputed.length > 0 && !areHeld)
+    yield* inTurns(records, ({ values }) => computeAll(resource, values));
   if (isBound(resource)) {
     const rows = records.map(({ values }) => values);
-    yield* mustHold(resource, rows, undefined, (fault, place) => nested(fault, ...at(place)));
+    // What was held beforehand lacked its reference to the outer record alone.
+    const set = areHeld ? { ...(known && { [known.name]: undefined }) } : undefined;
+    yield* mustHold(resource, rows, set, (fault, place) => nested(fault, ...at(place)));
     if (!records.some(({ last }) => last)) mustStart(resource, rows, at);
   }
   const judged = access.isFree

@@ -24,9 +24,15 @@ export function* mustHold(
   of: Of = (fault) => fault,
 ): Program<void> {
   const faults: Fault[] = [];
-  for (const { place, check } of yield* broken(resource, rows, set))
-    tell(faults, of({ pointer: '#', code: 'CHECK_FAILED', detail: check.message }, place));
+  const isAsked = ({ where }: Check) =>
+    !set || [...ownColumns(where, resource)].some(({ name }) => Object.hasOwn(set, name));
+  for (const { place, check } of yield* broken(resource, rows, checksOf(resource).filter(isAsked)))
+    tell(faults, of(checkFailed(check), place));
   if (faults.length > 0) throw validationFailed(faults);
+}
+
+export function checkFailed({ message }: Check): Fault {
+  return { pointer: '#', code: 'CHECK_FAILED', detail: message };
 }
 
 interface Broken {
@@ -35,12 +41,12 @@ interface Broken {
 }
 
 /** The checks that do not hold, and for which of the records. */
-export function* broken(resource: Resource, rows: readonly Row[], set?: Row): Program<readonly Broken[]> {
-  const checks = checksOf(resource);
-  if (checks.length === 0 || rows.length === 0) return [];
-  const isAsked = ({ where }: Check) =>
-    !set || [...ownColumns(where, resource)].some(({ name }) => Object.hasOwn(set, name));
-  const asked = checks.filter(isAsked);
+export function* broken(
+  resource: Resource,
+  rows: readonly Row[],
+  asked = checksOf(resource),
+): Program<readonly Broken[]> {
+  if (asked.length === 0 || rows.length === 0) return [];
   const places = [...rows.keys()];
   const demands: Demands = new Map(asked.map(({ where }) => [where, places]));
   const met = yield* matching(resource, rows, demands);
@@ -96,7 +102,7 @@ export function mayPass(
 }
 
 /** The same can be broken of many records: where nothing says of which, it is told once. */
-function tell(faults: Fault[], fault: Fault): void {
+export function tell(faults: Fault[], fault: Fault): void {
   if (isFull(faults)) return;
   const isSame = ({ pointer, detail, key }: Fault) =>
     pointer === fault.pointer && detail === fault.detail && key === fault.key;

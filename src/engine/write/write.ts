@@ -17,6 +17,7 @@ import { assigned, ownOf } from './assign.ts';
 import { createAll, createRecord } from './create.ts';
 import { hookedCreate } from './hooked.ts';
 import { loneUpdate, updateAlone } from './lone.ts';
+import { hasChecksBelow } from './nested-checks.ts';
 import { computeAll } from './recompute.ts';
 import { deleteWithDependents } from './referential.ts';
 import { isNatural } from './remains.ts';
@@ -91,6 +92,7 @@ function createValid(
   const record = assigned(access, resource, valid);
   const isLone =
     !isBound(resource) &&
+    !hasChecksBelow(record) &&
     (access.isFree || (record.children.length === 0 && isUnchecked(access, resource, record.given)));
   const hook = isLone ? access.hooksOf?.(resource)?.beforeCreate : undefined;
   const creating = !isLone
