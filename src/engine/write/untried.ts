@@ -2,6 +2,7 @@
 
 import { isEverything } from '../../query/filter.ts';
 import type { Column, Reference, Resource } from '../../schema/model.ts';
+import type { Row } from '../../storage/statements.ts';
 import type { Program } from '../../storage/storage.ts';
 import type { Access } from '../policy/access.ts';
 import { isUnchecked } from '../policy/writing.ts';
@@ -27,9 +28,10 @@ export function placed(
   known: Column | undefined,
   mayCome: ReturnType<typeof comingWith>,
 ): Placed[] {
+  const columns = contradicting(resource);
   return records.map(({ values }, index) => {
     const lost = missing[index] ?? [];
-    const row = { ...values };
+    const row = part(values, columns);
     // Once all is undone, the record that it is nested in has no key.
     if (known) row[known.name] = null;
     // What may still come may be hidden as well: whether another record refers to it would tell.
@@ -81,10 +83,11 @@ export function nestedIn(
     return lists.flatMap(({ inverse: { name, target, reference }, records, links }) => {
       // A function may still make them otherwise.
       if (links || access.hooksOf?.(target)?.beforeCreate) return [];
+      const columns = contradicting(target);
       return records.flatMap(({ values, given, children: nested }, index): Placed[] => {
         if (!isUnchecked(access, target, given, reference.column)) return [];
         const at = [...outer, name, index];
-        const row = { ...values, [reference.column.name]: null };
+        const row = { ...part(values, columns), [reference.column.name]: null };
         return [
           { resource: target, row, others: [], path: at, sought: { access, isTold } },
           ...below(nested, at),
@@ -92,6 +95,18 @@ export function nestedIn(
       });
     });
   }
+}
+
+/** What of a record may contradict others: to copy thousands of them whole, of hundreds of columns, took a second and more. */
+function contradicting({ key, version, uniques, references }: Resource): readonly Column[] {
+  const sets = uniques.flatMap(({ columns }) => columns);
+  return [...new Set([key, version, ...sets, ...references.map(({ column }) => column)])];
+}
+
+function part(values: Row, columns: readonly Column[]): Row {
+  const some: Row = {};
+  for (const { name } of columns) some[name] = values[name];
+  return some;
 }
 
 /** The resource, and all whose records can be nested in one of it. */
