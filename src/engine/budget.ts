@@ -8,7 +8,14 @@ import { MOST_WEIGHT, mayWeigh, weightOfMany } from '../storage/sql/weights.ts';
 import type { Row } from '../storage/statements.ts';
 import type { Program } from '../storage/storage.ts';
 import type { OwnChanges } from './journal/changes-operation.ts';
-import { bytesOf, bytesOfJson, type Measured, MOST_BYTES_OF_CHARACTER, timesOf } from './sizes.ts';
+import {
+  bytesOf,
+  bytesOfJson,
+  leastBytesOf,
+  type Measured,
+  MOST_BYTES_OF_CHARACTER,
+  timesOf,
+} from './sizes.ts';
 
 /** Longer answers may wait in memory until their clients have taken them. */
 export const LONG_BYTES = 64 * 1024;
@@ -40,6 +47,11 @@ export const UNLIMITED: AnswerLimits = {
   objects: Number.MAX_SAFE_INTEGER,
   bytes: Number.POSITIVE_INFINITY,
 };
+
+/** So many rows are too many bytes for certain: of wide ones, far fewer than there may be objects. */
+export function mostRows({ bytes }: AnswerLimits, selection: Measured): number {
+  return Math.floor(bytes / leastBytesOf(selection)) + 1;
+}
 
 /** How many bytes something takes: each character as one, or as it is written. */
 type Measure = (isExact: boolean) => number;

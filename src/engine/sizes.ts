@@ -74,13 +74,24 @@ function namesOf(selection: Measured): number {
   return bytes;
 }
 
-/** Of the rows' own columns, as often as the answer has them. */
-export function bytesOf(selection: Measured, rows: readonly Row[], isExact = false): number {
+function measuring(selection: Measured): Measure {
   let measure = measures.get(selection);
   if (!measure) {
     measure = measureOf(selection);
     measures.set(selection, measure);
   }
+  return measure;
+}
+
+/** No row takes fewer: whatever is short has a byte. */
+export function leastBytesOf(selection: Measured): number {
+  const { fixed, short } = measuring(selection);
+  return fixed + short;
+}
+
+/** Of the rows' own columns, as often as the answer has them. */
+export function bytesOf(selection: Measured, rows: readonly Row[], isExact = false): number {
+  const measure = measuring(selection);
   const count = isExact ? exactly : quickly;
   let bytes = 0;
   for (const some of atHand(rows, measure.shorts.length + measure.texts.length))

@@ -2,7 +2,7 @@
 
 import { filled, PARENT, type Query, type Row, type Statement } from '../../storage/statements.ts';
 import { type Program, run, type Steps } from '../../storage/storage.ts';
-import type { Budget } from '../budget.ts';
+import { type Budget, mostRows } from '../budget.ts';
 import type { OwnChanges } from '../journal/changes-operation.ts';
 import type { Aggregate, Get, List, Listing, Read, Relation, Selection } from '../operation.ts';
 import { type Guarded, hide } from '../policy/guards.ts';
@@ -61,8 +61,8 @@ export function statementOf(operation: Permitted<Read>, budget: Budget): Query {
     case 'get':
       return selectByKey(operation, budget.limits);
     case 'list': {
-      const { limit } = operation.list;
-      const most = limit === undefined ? budget.most : Math.min(limit + 1, budget.most);
+      const { limit = Number.POSITIVE_INFINITY } = operation.list;
+      const most = Math.min(limit + 1, budget.most, mostRows(budget.limits, operation.selection));
       return selectList(operation, most, budget.limits);
     }
     case 'aggregate': {

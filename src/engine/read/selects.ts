@@ -13,7 +13,7 @@ import {
   type Select,
   select,
 } from '../../storage/statements.ts';
-import type { AnswerLimits } from '../budget.ts';
+import { type AnswerLimits, mostRows } from '../budget.ts';
 import type { Get, List, Relation, Selection } from '../operation.ts';
 import type { Permitted } from '../policy/permitted.ts';
 
@@ -108,11 +108,16 @@ export function perOf(relation: Relation): Per {
 
 /** One more than fits, so that too many can be told from just enough. */
 export function selectRelated(relation: Relation, limits: AnswerLimits): Select {
-  const most = limits.objects + 1;
+  const { field, selection, list: query } = relation;
+  const isAnswered = field.kind === 'inverse' && query?.limit === undefined && !relation.paged;
+  const most = Math.min(
+    limits.objects + 1,
+    isAnswered ? mostRows(limits, selection) : Number.POSITIVE_INFINITY,
+  );
   const bytes = mostBytes(limits);
   const { passes = false } = limits;
   return madeFor(relation, most, bytes, passes, () => {
-    const { field, selection, list: query, seen } = relation;
+    const { seen } = relation;
     const column = far(relation);
     // A record that many lead to is told by its key.
     const extra = field.kind === 'through' ? [column, field.target.key] : [column];
