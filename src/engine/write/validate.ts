@@ -1,6 +1,7 @@
 /** Holds what a client wants to write against the schema and reports every fault at once. */
 
 import { cited, type Fault, isFull, nested, pointer, validationFailed } from '../../base/errors.ts';
+import { wideFor } from '../../base/one-shape.ts';
 import { computedValue } from '../../schema/computing.ts';
 import type { Column, Inverse, Reference, Resource, Through } from '../../schema/model.ts';
 import { INCREMENTS } from '../../schema/names.ts';
@@ -81,7 +82,7 @@ function* newRecord(
   faults: Fault[],
   more: readonly Column[] = nothing,
 ): Program<NewRecord> {
-  const columns = known ? creatable(resource).filter((column) => column !== known) : creatable(resource);
+  const columns = known ? creatableIn(resource, known) : creatable(resource);
   const lists = through ? nestable(resource, through) : none;
   const links = linkFields(resource);
   const isMore = lists.length + links.length + more.length > 0;
@@ -114,7 +115,7 @@ export function newValues(
   columns: readonly Column[],
   faults: Fault[],
 ): Row {
-  const values = emptyRow();
+  const values = wideFor(columns) ?? emptyRow();
   for (const column of columns) {
     const given = Object.hasOwn(input, column.name) ? input[column.name] : defaultOf(column);
     if (given !== null && given !== undefined) values[column.name] = checkValue(column, given, faults);
@@ -270,6 +271,18 @@ export function touched(resource: Resource): Row {
 function emptyRow(): Row {
   return Object.create(null);
 }
+
+/** Of a record that is nested in another, which this column leads to. */
+function creatableIn(resource: Resource, known: Column): readonly Column[] {
+  let columns = nestedIn.get(known);
+  if (!columns) {
+    columns = creatable(resource).filter((column) => column !== known);
+    nestedIn.set(known, columns);
+  }
+  return columns;
+}
+
+const nestedIn = new WeakMap<Column, readonly Column[]>();
 
 /** The names of an input that are no column's; `beside`: one that may be there, too. */
 function strangers(

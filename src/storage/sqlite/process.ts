@@ -4,6 +4,7 @@ import type { Subprocess } from 'bun';
 import { unavailable } from '../faults.ts';
 import type { Row } from '../statements.ts';
 import type { Answered, Asked, Fault, Part, Right, Told } from './statement-process.ts';
+import { type Sent, unpacked } from './wide-rows.ts';
 
 /** What SQLite said in the other process. */
 export class ProcessFault extends Error {
@@ -54,7 +55,7 @@ export class StatementProcess {
       this.#process = Bun.spawn([...command, right, path], {
         stdio: ['ignore', 'inherit', 'inherit'],
         serialization: 'json',
-        ipc: (sent: Answered | Part | string) => this.#heard(sent),
+        ipc: (sent: Answered<Sent> | Part<Sent> | string) => this.#heard(sent),
         onExit: () => this.end(this.#gone),
       });
     } catch (cause) {
@@ -96,15 +97,15 @@ export class StatementProcess {
     this.#whenEnded(this);
   }
 
-  #heard(sent: Answered | Part | string): void {
-    const heard: Answered | Part = typeof sent === 'string' ? JSON.parse(sent) : sent;
+  #heard(sent: Answered<Sent> | Part<Sent> | string): void {
+    const heard: Answered<Sent> | Part<Sent> = typeof sent === 'string' ? JSON.parse(sent) : sent;
     if ('part' in heard) {
-      this.#waiting[0]?.parts.push(heard);
+      this.#waiting[0]?.parts.push({ ...heard, part: unpacked(heard.part) });
       return;
     }
     const { rows, fault } = heard;
     const asker = this.#waiting.shift();
-    if (rows) asker?.resolve(asker.parts.length > 0 ? whole(asker.parts, rows) : rows);
+    if (rows) asker?.resolve(whole(asker.parts, rows.map(unpacked)));
     else asker?.reject(new ProcessFault(fault));
   }
 
@@ -114,5 +115,6 @@ export class StatementProcess {
 }
 
 function whole(parts: readonly Part[], rows: readonly Row[][]): readonly Row[][] {
+  if (parts.length === 0) return rows;
   return rows.map((rest, at) => [...parts.flatMap(({ part, of }) => (of === at ? part : [])), ...rest]);
 }

@@ -1,7 +1,9 @@
 /** Runs programs on one connection to SQLite: the dialect, the statements that are kept prepared, and the rows. */
 
 import { type Database, type Statement as Prepared, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
+import { wideFor } from '../../base/one-shape.ts';
 import type { Model } from '../../schema/model.ts';
+import { storedColumns } from '../../schema/values.ts';
 import { isWrite } from '../duties.ts';
 import { answerTooLarge, writerOutdated } from '../faults.ts';
 import { countOneMore } from '../scopes.ts';
@@ -330,7 +332,7 @@ function untilWhen(
 
 /** The whole new row, as it would be read: every column has a value, and SQLite keeps values as they are. */
 export function stored({ resource, values, version }: Insert, rowId: unknown): Row {
-  const row: Row = {};
+  const row: Row = wideFor(storedColumns(resource)) ?? {};
   for (const { name } of resource.columns) row[name] = values[name];
   if (resource.key.origin.by === 'serial') row[resource.key.name] = rowId;
   row[resource.version.name] = version;

@@ -4,6 +4,7 @@ import { type Changes, type Database, SQLiteError, type SQLQueryBindings } from 
 import { rewritten } from '../../base/rewritten.ts';
 import type { Row } from '../statements.ts';
 import { openToRead, openToWrite } from './opening.ts';
+import { packed, type Sent } from './wide-rows.ts';
 
 /** What a process may do with the file: the command that starts it. */
 export type Right = 'reader' | 'writer';
@@ -25,8 +26,8 @@ export interface Bound {
 }
 
 /** The first rows of a statement, before those of the answer: what reads a message of many stops everything else for as long. */
-export interface Part {
-  readonly part: readonly Row[];
+export interface Part<Rows = Row[]> {
+  readonly part: Rows;
   readonly of: number;
 }
 
@@ -35,8 +36,8 @@ const PART = 2_000;
 const PART_TEXT = 128 * 1024;
 
 /** The rows of each statement of a group, or what is left of them; or why one of them failed, so that those after it were left out. */
-export type Answered =
-  | { readonly rows: readonly Row[][]; readonly fault?: never }
+export type Answered<Rows = Row[]> =
+  | { readonly rows: readonly Rows[]; readonly fault?: never }
   | { readonly rows?: never; readonly fault: Fault };
 
 export interface Fault {
@@ -172,11 +173,17 @@ function answer(database: Database, group: readonly Asked[]): Answered {
 }
 
 /** Travels as JSON, which knows no infinite number, as a sum can be, unless it is written here. */
-function sendable(sent: Answered | Part): Answered | Part | string {
+function sendable(answered: Answered | Part): Answered<Sent> | Part<Sent> | string {
   const isInfinite = (row: Row) =>
     Object.values(row).some(
       (value) => value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY,
     );
-  const groups = 'part' in sent ? [sent.part] : sent.rows;
+  const groups = 'part' in answered ? [answered.part] : answered.rows;
+  const sent =
+    'part' in answered
+      ? { ...answered, part: packed(answered.part) }
+      : answered.rows
+        ? { rows: answered.rows.map(packed) }
+        : answered;
   return groups?.some((each) => each.some(isInfinite)) ? rewritten(sent) : sent;
 }
