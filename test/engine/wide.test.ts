@@ -72,7 +72,11 @@ describe('records of many columns share one shape', () => {
   const { resources } = modelOf(typeOf('Wide', 'String', 'plain: Boolean'));
   const [resource] = resources as [Resource];
   const input = Object.fromEntries(Array.from({ length: WIDE }, (_, at) => [`c${at}`, `${at}`]));
-  const rows = Array.from({ length: 3 }, (_, at) => ({ id: at, ...input, infinite: -1e999 }));
+  const rows = Array.from({ length: 3 }, (_, at) => ({
+    id: at,
+    ...input,
+    infinite: Number.NEGATIVE_INFINITY,
+  }));
   const sent = (text: string) => unpacked(JSON.parse(text));
   const hasShape = (row: Row) => !jscDescribe(row).includes('Dictionary');
 
